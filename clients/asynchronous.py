@@ -76,9 +76,7 @@ def _body(number: int, op: str, args: Data) -> bytes:
 
 
 class AsyncClient:
-    """A client of one daemon. ``hello`` is the daemon's last greeting, ``connections`` the number of connections made
-    so far.
-    """
+    """A client of one daemon. ``hello`` is the daemon's last greeting, ``connections`` counts the connections made."""
 
     def __init__(self, seek: Callable[[], DaemonAddress], patience_s: float) -> None:
         self.hello = _NOT_GREETED
@@ -172,8 +170,8 @@ class AsyncClient:
     ) -> AsyncHandle[P, F]:
         """Make a request, which is sent when the daemon has room for it, and return its handle at once.
 
-        ``read_partial`` and ``read_final`` convert the data of replies for the handle; a partial read as None is left
-        out.
+        ``read_partial`` and ``read_final`` convert the data of replies for the handle; a partial read as None is
+        dropped.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -193,8 +191,7 @@ class AsyncClient:
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
         """Make a request for any operation and return the final's data. Raises `DaemonError`: the reply's error,
-        `ConnectionLost` or `TimedOut`. After ``timeout_s`` (None: never) the request is cancelled and `TimedOut`
-        raised.
+        `ConnectionLost`, or after ``timeout_s`` (None: never) `TimedOut`; then the request is cancelled.
         """
         handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
@@ -208,8 +205,8 @@ class AsyncClient:
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Start to analyse the position after ``moves`` from ``board`` (None: the standard start). If ``partial_ms`` is
-        given, partials tell the progress.
+        """Start to analyse the position after ``moves`` from ``board`` (None: the standard start). With ``partial_ms``,
+        partials show the progress.
         """
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
@@ -221,10 +218,9 @@ class AsyncClient:
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
         """Start to analyse positions of a game from ``board`` (None: the standard start). ``plies`` are their numbers
-        of moves played, passes counted; None stands for all positions. Each finished ply is a partial; the final has
-        all.
+        of moves played, passes counted; None: all positions. Each finished ply is a partial; the final has all.
 
-        If ``partial_ms`` is given, further partials, whose ``done`` is false, tell the progress of each ply.
+        With ``partial_ms``, further partials, whose ``done`` is false, show the progress of each ply.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
@@ -233,8 +229,8 @@ class AsyncClient:
         """Start to analyse up to 1,000 positions in one request. The final has their analyses in order; after a cancel
         some are missing. ``item`` is a position's place in the list, from 0.
 
-        Partials come only if ``partial_ms`` is given: one for each finished position, and others, whose ``done`` is
-        false, that tell the progress of an unfinished position.
+        Partials come only with ``partial_ms``: one for each finished position, and others, whose ``done`` is false, for
+        the progress of a position.
         """
         return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
@@ -262,8 +258,7 @@ class AsyncClient:
         return [await handle for handle in handles]
 
     def book(self, command: str, **args: Any) -> BookJob:
-        """Start a book command, such as ``deviate``. A command that takes time is a job; its partials tell the
-        progress.
+        """Start a book command, such as ``deviate``. A command that takes time is a job; partials show its progress.
 
         Arguments are named as the daemon's `help book` names them, with ``_`` for ``-``.
         """
@@ -283,8 +278,7 @@ class AsyncClient:
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Return at most ``limit`` results of a batch, in the order in which they were found. Does not wait for
-        results.
+        """Return at most ``limit`` results of a batch, in the order in which they were found, without waiting for more.
 
         The page begins after the cursor ``after``: 0 for the first page, later the ``cursor`` of the page before.
         """
@@ -307,7 +301,7 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """Cancel a batch, if it runs, and remove its results. Returns True; raises `DaemonError` for an unknown
+        """Cancel a batch, if it runs, and remove its results. Returns True; raises `DaemonError` if there is no such
         batch.
         """
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
@@ -327,8 +321,8 @@ class AsyncClient:
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's session. Returns what it printed and its error messages,
-        "" if none.
+        """Run a command of the text protocol in this client's session. Returns its output and its error messages
+        or "".
         """
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))
@@ -346,8 +340,8 @@ class AsyncClient:
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Yield topic and data of events as they arrive: those of the ``topics``, such as ``job.<id>``, ``book`` and
-        ``status``, or all.
+        """Yield topic and data of events as they arrive: of the ``topics``, such as ``job.<id>``, ``book`` and
+        ``status``, or without ``topics`` of all.
 
         Events before the first step of the iteration are missed. The iteration listens to the daemon of that moment; if
         the client connects to a daemon elsewhere, call this again.

@@ -114,7 +114,7 @@ class Handle(Generic[P, F]):
         return self._loop.run(self._handle.cancel(keep=keep))
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error and return True. After ``timeout_s`` (None: never) return False; the request
+        """Wait for the final or an error and return True. Return False after ``timeout_s`` (None: never); the request
         goes on.
         """
         return self._loop.run(self._handle.wait(timeout_s))

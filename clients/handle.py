@@ -113,8 +113,8 @@ class AsyncHandle(Generic[P, F]):
         return self._partials.popleft()
 
     def take(self, reply: Data) -> bool:
-        """Take a reply of the daemon: keep a partial, end the request with a final, an error or an unreadable reply.
-        Returns whether the request is done.
+        """Process a reply of the daemon: store a partial, end the request with a final, an error or an unreadable
+        reply. Returns whether the request is done.
         """
         self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")

@@ -59,9 +59,9 @@ class BatchResult(NamedTuple):
 
 
 class BatchPage(NamedTuple):
-    """A page of a batch's results, with the ``cursor`` of the next page; ``done`` tells that this page is the last.
+    """A page of a batch's results, with the ``cursor`` of the next page. If ``done``, this page is the last.
 
-    ``state`` is ``queued``, ``running``, ``done`` or ``cancelled``; ``answered`` of ``items`` positions have a result
+    ``state`` is ``queued``, ``running``, ``done`` or ``cancelled``. Of ``items`` positions ``answered`` have a result
     or an error.
     """
 

@@ -41,8 +41,8 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the shell. Returns 0, or 1 if no daemon was reached or a line failed; a bad command line ends the program
-    with status 2.
+    """Run the shell. Returns 0, or 1 if no daemon was reached or a line failed; a bad command line ends it with status
+    2.
     """
     named = command_line().parse_args(arguments)
     try:

@@ -23,7 +23,7 @@ MARKS = {"blunder": "??", "mistake": "?", "inaccuracy": "?!", "": ""}
 
 
 class Judge(Protocol):
-    """Something that judges games: an engine in this process, or a daemon."""
+    """Judges the moves of games, each by its own score and the best move's: an engine in this process, or a daemon."""
 
     engine: str
     """Name and version of the engine."""
@@ -36,8 +36,7 @@ class Judge(Protocol):
 
 
 class GameAnalysis(NamedTuple):
-    """An analysed game. ``steps`` are its moves, passes included, with judgements; ``result`` is Black's score, None if
-    unknown.
+    """An analysed game. ``steps`` are its moves, passes included, with judgements; ``result`` is Black's score or None.
 
     ``whole`` is the game as played; ``game`` has only the analysed moves, fewer if the analysis was interrupted.
     """
@@ -67,7 +66,7 @@ class GameAnalysis(NamedTuple):
         return [part for part in (self.game.event, self.game.date, self.xot) if part]
 
     def summary(self, black: bool) -> PlayerSummary:
-        """Return the summary of the analysed moves of Black or, if not ``black``, of White."""
+        """Return the summary of the analysed moves of Black (``black``) or White."""
         return summary(self.steps, black)
 
     def scores(self) -> list[BlackScore]:
@@ -200,7 +199,7 @@ def result_text(score: int | None) -> str:
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:
     """Return a line of play with blanks between moves: Black's in upper case, White's in lower.
 
-    ``black`` tells whether Black moves first. At most ``most`` moves are shown.
+    If ``black``, Black moves first. At most ``most`` moves are shown.
     """
     words = []
     for move in line[:most]:

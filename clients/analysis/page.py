@@ -40,8 +40,8 @@ _LINE_MOVES = 8
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
     """Return the page of a game as HTML. The analysis must have at least one step.
 
-    ``link`` is the address of a board; in it ``{moves}`` and ``{board}`` are replaced by those of a position. ``index``
-    is the address of the page about all games. If either is "", its links are left out.
+    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for a position. ``index`` is the
+    address of the page about all games. If either is "", its links are left out.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -89,9 +89,7 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 
 def _start(analysis: GameAnalysis) -> int:
-    """Return the ply of the position shown first: the position before the first mistake or, without a mistake, the
-    last.
-    """
+    """Return the ply of the position shown first: before the first mistake, or the last if there is none."""
     return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 
@@ -210,7 +208,7 @@ def _moves(analysis: GameAnalysis) -> str:
 
 
 def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
-    """Return the positions of the game for the page's script, as `ending` takes them."""
+    """Return the positions of the game for the page's script, in the form that `ending` needs."""
     places: list[dict[str, object]] = []
     for ply, step in enumerate(analysis.steps):
         passes = step.move == PASS
@@ -275,9 +273,7 @@ class PlayerRow(NamedTuple):
 
 
 def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
-    """Return the named players, the most accurate first; a player's accuracy is the mean over all choices, 100 without
-    any.
-    """
+    """Return the named players, the most accurate first. The accuracy is the mean over all choices, 100 without any."""
     results: dict[str, list[tuple[int, float, int]]] = {}
     for row in rows:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
@@ -293,9 +289,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """Return the index as HTML: the games, and each player's losses over all of them. ``engine`` names engine and
-    effort.
-    """
+    """Return the index as HTML: the games, and each player's losses. ``engine`` names engine and effort."""
     games = f"{len(rows)} {'game' if len(rows) == 1 else 'games'}"
     return f"""{head(f"{games}, analysed by {escape(engine)}")}<header><h1>{games}</h1>
 <p>analysed by {escape(engine)}</p></header>

@@ -127,8 +127,8 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
 
     def beside(self, *arguments: str, lines: str = "") -> str:
-        """Run another `desdaemon` with these arguments and lines of input. Returns its output; raises `DaemonError` if
-        it fails.
+        """Run another `desdaemon` with these arguments and input lines. Returns its output. Raises `DaemonError` if it
+        fails.
         """
         done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
         if done.returncode:
@@ -231,9 +231,7 @@ class BenchPeer:
         return time.perf_counter() - began
 
     def keep_busy(self, searches: int) -> None:
-        """Start ``searches`` endless searches and wait, without a time limit, until they all run. They end with this
-        connection.
-        """
+        """Start ``searches`` endless searches and wait, without limit, until all run. They end with this connection."""
         for seed in range(searches):
             self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
         while self.ask("status")["running"] < searches:
@@ -289,9 +287,7 @@ class BenchPeer:
         return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
-        """Send a request and return the seconds to its first reply of any kind. The request's later replies are not
-        read here.
-        """
+        """Send a request and return the seconds to its first reply of any kind. Later replies to it are not read."""
         began = time.perf_counter()
         number = self.send(op, args)
         while self._reply()["id"] != number:

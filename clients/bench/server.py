@@ -50,8 +50,8 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return a percentile: one of ``values`` that at least ``percent`` percent of them do not exceed. ``values`` must
-    not be empty.
+    """Return a percentile: one of ``values``, of which there must be at least one, that ``percent`` percent of them do
+    not exceed.
     """
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
@@ -61,7 +61,7 @@ Measure = Callable[[BenchDaemon, int], list[MeasuredFigure]]
 
 
 def command_line(program: str = "desdaemon bench server", measurements: Mapping[str, Measure] | None = None) -> Parser:
-    """Return the parser of the command line of ``program``, with the names of the measurements (None: those of
+    """Return the parser of the command line of ``program``, with the names of ``measurements`` (None:
     `MEASUREMENTS`).
     """
     names = sorted(measurements or MEASUREMENTS)
@@ -85,8 +85,8 @@ def main(arguments: list[str]) -> int:
 
 
 def run(program: str, measurements: Mapping[str, Measure], arguments: list[str]) -> int:
-    """Take the measurements that the command line names, by default all, each with a new daemon, and print the figures.
-    Errors are told under the name ``program``. Returns 0, or 1 for a missed aim or a failed daemon.
+    """Run the measurements that the command line names, by default all, each with a new daemon, and print the figures.
+    Error messages begin with ``program``. Returns 0, or 1 for a missed aim or a failed daemon.
     """
     named = command_line(program, measurements).parse_args(arguments)
     figures: list[MeasuredFigure] = []

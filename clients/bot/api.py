@@ -44,8 +44,8 @@ class Api:
     """A site of the API, and a token for it. Any thread may call the methods; posts are sent one at a time."""
 
     def __init__(self, url: str, token: str, tell: Callable[[str], None], closing: threading.Event) -> None:
-        """``token`` is sent with each request; ``tell`` gets a message about each wait. Setting ``closing`` ends waits
-        and streams.
+        """``token`` is sent with each request; ``tell`` is called with a message about each wait. Setting ``closing``
+        ends waits and streams.
 
         Raises `BadInput` for an ``url`` other than ``https://HOST``; on this machine http will do.
         """

@@ -52,8 +52,8 @@ _FAULTS = 3
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the bot until a signal ends it. Returns 0, or 1 if the bot cannot go on, which is told; a bad command line,
-    or an unusable file with the token, ends the program with status 2.
+    """Run the bot until a signal ends it. Returns 0, or 1 after an error message if the bot cannot go on; a bad command
+    line, or an unusable file with the token, ends the program with status 2.
     """
     parser = command_line()
     options = parser.parse_args(arguments)

@@ -38,8 +38,8 @@ _OTHER_RANKS = 56
 
 
 class Challenge(NamedTuple):
-    """A challenge to a game; ``clock`` is the seconds at the start and those added with each move, None for
-    no clock.
+    """A challenge to a game; ``clock`` is the seconds at the start and the seconds added with each move; None: no
+    clock.
     """
 
     id: str
@@ -136,7 +136,7 @@ class GameTable:
         """Whether the first message has come."""
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
-        """Take a message of the game's stream. Returns the bot's turn or the end of the game; None for all other
+        """Note a message of the game's stream. Returns the bot's turn or the end of the game; None for all other
         messages, such as chat, the opponent's turn, and any before the first ``gameFull``.
 
         Raises `BadInput` for another variant, for a game of others, and for a game that cannot be read.

@@ -62,8 +62,8 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error, which is told, such as a wrong
-    value of an option; a command line that cannot be parsed ends the program with status 2.
+    """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error message, for a wrong value of an
+    option too; a command line that cannot be parsed ends the program with status 2.
     """
     named = command_line().parse_args(arguments)
     try:
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
 
 def play_as_edax(settings: SessionSettings) -> int:
     """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards,
-    otherwise none is accepted. Returns 0, or 1 after an error, which is told.
+    otherwise none is accepted. Returns 0, or 1 after an error message.
     """
     host, port, login, password, log, open = (
         settings.text(option)
@@ -112,7 +112,7 @@ def play(
     margin_s: float,
 ) -> int:
     """Play, until the player ends, with an engine in this process that keeps ``margin_s`` seconds on the clock. Returns
-    0, or 1 after an error, which is told. Raises `BadInput` for an unusable login, file or setting.
+    0, or 1 after an error message. Raises `BadInput` for an unusable login, file or setting.
     """
     if not re.fullmatch(r"\S{1,20}", login) or not login.isprintable():
         raise BadInput(f"login {quoted(login)}: expected a name without blanks")

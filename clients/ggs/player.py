@@ -183,8 +183,8 @@ class Player:
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
-        """Return what is due at ``now``: a line that keeps the connection alive, and the repeated offer; nothing before
-        the login.
+        """Return instructions that are due at ``now``: to send a line that keeps the connection alive, and the repeated
+        offer; nothing before the login.
 
         After the last match it ends the program, waiting at most `PENDING_S` for a match record that is still to come.
         """
@@ -379,7 +379,7 @@ class Player:
         return instructions
 
     def found(self, answer: Answer) -> list[Instruction]:
-        """Return instructions that play the engine's move and, if the user wishes, tell its report; none if the board
+        """Return instructions to play the engine's move and, if the user wishes, to send its report; none if the board
         has changed since the search began.
         """
         game = self._games.get(answer.game)

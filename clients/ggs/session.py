@@ -162,8 +162,8 @@ class ServerSession:
 
 
 def run(session_of: Callable[[], ServerSession]) -> str:
-    """Make a session by ``session_of`` on a new event loop, and run it until it ends. Lines of standard input go to the
-    session; a signal to end the process counts as the line ``quit``. Returns and raises what `ServerSession.run` does.
+    """Make a session by ``session_of`` on a new event loop, and run it to its end. It gets the lines of standard input,
+    and the line ``quit`` at a signal to end the process. Returns the error or "", and raises as `ServerSession.run`.
     """
 
     async def running() -> str:

@@ -47,8 +47,7 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them. Raises `BadInput` if there are none, and for an open
-    quote.
+    """Return the words of a command line as a shell splits them. Raises `BadInput` for no word and for an open quote.
 
     A first word `OWN` becomes this program, with ``-gtp`` unless its options choose a protocol, and with ``-n 1``
     unless they set the number of threads.

@@ -29,7 +29,7 @@ _NO_INTERVAL = 10**6
 class EngineClient(ABC):
     """The referee's side of a dialogue with a program.
 
-    The referee calls `send_move` for all moves in order, forced passes included, except those that `answer` has
+    The referee calls `send_move` for all moves in order, forced passes included, but not for moves that `answer`
     returned.
     """
 
@@ -53,8 +53,8 @@ class EngineClient(ABC):
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """Start a new game, and tell the program its time control. Add a remark to ``remarks`` for what the protocol
-        cannot tell.
+        """Start a new game, and tell the program its time control. What the protocol cannot express goes into
+        ``remarks``.
 
         Raises `BadInput` for a board that the protocol cannot express, `EngineFault` if the program does not answer.
         """
@@ -212,9 +212,7 @@ class NBoardPlayer(EngineClient):
 
 
 class TextPlayer(EngineClient):
-    """Edax's text dialogue, in mode 3. The program moves only when told ``go``, and then makes the move on its own
-    board too.
-    """
+    """Edax's text dialogue, in mode 3, in which the program moves only after ``go``, and on its own board too."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _SEARCHED = re.compile(rb"^[ \t]*\d+(?:@[ \t]*\d+%)?[ \t]+[<>=]?([+-]\d+)[ \t]", re.MULTILINE)

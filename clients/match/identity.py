@@ -26,8 +26,7 @@ def identity(command: list[str]) -> dict[str, Any]:
     """Return a dict with a program's ``command``, the ``sha256`` of its files and, for this program, its ``version``.
 
     The digest covers the file that is started, or this program's modules and weights, and files that the command line
-    names, except those of options with ``log`` in their name, which are written. Unreadable files and those above 1 GiB
-    are left out.
+    names. Files of options with ``log`` in their name, unreadable files and those above 1 GiB are left out.
     """
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
     digest = hashlib.sha256()

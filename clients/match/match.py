@@ -249,9 +249,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(options: argparse.Namespace) -> _Asked:
-    """Return the options, read and checked; with ``--tune`` the program is listed twice. Raises `BadInput` for a wrong
-    option.
-    """
+    """Return the checked options; with ``--tune`` the program is listed twice. Raises `BadInput` for a wrong option."""
     commands = [command_of(text) for text in options.programs]
     tuned = [parse_parameter(text) for text in options.tune]
     if tuned:
@@ -409,7 +407,7 @@ def _page(setting: Setting, folder: str) -> MatchPage | None:
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
-    """Tell on standard error how many openings were left out or lengthened, and whether they come again."""
+    """Write to standard error how many openings were left out or lengthened, and whether openings are repeated."""
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(
@@ -548,8 +546,8 @@ def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
     """Return the programs' names: a name given on the command line, else the name that the program reported in
-    ``games``, else the name of its file. Programs of the same name are told apart by the options in which they differ
-    and, if that does not suffice, by a number.
+    ``games``, else the name of its file. Equal names are followed by the options in which the programs differ and, if
+    that does not suffice, by a number.
     """
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):

@@ -69,9 +69,7 @@ Rating = tuple[float, float, float]
 
 
 class MatchPage:
-    """Writes the pages of a match; methods raise `BadInput` if a file cannot be written. Only the match's main thread
-    may call them.
-    """
+    """Writes the pages of a match, on its main thread only. Methods raise `BadInput` if a file cannot be written."""
 
     def __init__(
         self,
@@ -103,8 +101,8 @@ class MatchPage:
         self.show(games, {})
 
     def add(self, games: dict[int, Finished], number: int = -1) -> None:
-        """Write the page of game ``number``. At the first call, and when a program's name has changed, the pages of all
-        ``games`` are written instead.
+        """Write the page of game ``number``, one of ``games``. At the first call, when no number is needed, and after a
+        change of a program's name write the pages of all games.
         """
         names, self._heading = self._described(games)
         for one in [number] if names == self._names else games:
@@ -368,7 +366,7 @@ def _positions(record: GameRecord) -> list[Position]:
 
 
 def _places(game: Finished) -> list[dict[str, object]]:
-    """Return the positions of the game for the page's script, as `ending` takes them."""
+    """Return the positions of the game for the page's script, in the form that `ending` needs."""
     record = game.record
     positions = _positions(record)
     moves = [*(played.move for played in record.moves), record.moves[-1].move if record.moves else PASS]

@@ -87,8 +87,8 @@ def play_game(
     """Play a game from the end of an opening. A fault of a program ends the game, and that program loses. Players and
     controls are Black's and White's; the caller closes the players.
 
-    ``tell`` is called before each move that a side has to choose. Raises `BadInput` if a program cannot set up the
-    board, or if the solver fails.
+    ``tell`` is called with the game before each move that a side has to choose. Raises `BadInput` if a program cannot
+    set up the board, or if the solver fails.
     """
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
     moves: list[PlayedMove] = []

@@ -68,9 +68,7 @@ class Tuning:
         return Trial(tuple(plus), tuple(minus))
 
     def update(self, iteration: int, result: float) -> None:
-        """Move ``values``, within their ranges, by the result of an iteration: the wins of `Trial.plus` minus its
-        losses.
-        """
+        """Move ``values``, within their ranges, by an iteration's ``result``: wins of `Trial.plus` minus its losses."""
         last = self._iterations
         rate = min(0.2, 40 / last) * ((last / 10 + last) / (last / 10 + iteration)) ** _ALPHA
         for at, (one, change) in enumerate(zip(self.parameters, self._changes(iteration), strict=True)):

@@ -9,7 +9,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 
 class TimeControl(NamedTuple):
     """The time of one side: ``move`` ms for each move, and ``main`` ms for the game with ``increment`` ms added after
-    each move; 0 means no such limit. ``level`` is the strength that the program is told, -1 for none.
+    each move; 0 means no such limit. ``level`` is the level to set in the program, -1 for none.
     """
 
     move: float = 0.0

@@ -48,8 +48,8 @@ class Tuner:
     def __init__(
         self, setting: Setting, parameters: list[TunedOption], journal: Journal, groups: ProcessGroups, seed: int
     ) -> None:
-        """``setting`` has the program to tune twice. The values learn at once from pairs of games that are complete in
-        ``journal``.
+        """``setting`` has the program to tune twice. Pairs of games that are complete in ``journal`` change the values
+        at once.
         """
         self._setting = setting
         self._journal = journal
@@ -138,9 +138,7 @@ class Tuner:
 
     @contextlib.contextmanager
     def _players(self, trial: Trial) -> Iterator[tuple[EngineClient, EngineClient]]:
-        """Within the block, run the two programs with the values of a trial, `Trial.plus` first; the end of the block
-        ends them.
-        """
+        """Within the block, run the two programs with the values of a trial, `Trial.plus` first."""
         with contextlib.ExitStack() as stack:
             players = []
             for program, values in zip(self._setting.programs, trial, strict=True):

@@ -70,9 +70,7 @@ def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequ
 
 
 def started(program: Program, groups: ProcessGroups, log: Path | None = None) -> EngineClient:
-    """Start a program, which the caller must close. Raises `BadInput` if it does not start or does not speak its
-    protocol.
-    """
+    """Start a program, which the caller must close. Raises `BadInput` if it does not start or speak its protocol."""
     try:
         player = start_player(program.command, program.protocol, log, groups)
     except EngineFault as fault:
@@ -186,9 +184,7 @@ class Match:
             self._page.show(self._journal.games, dict(self._running))
 
     def _judged(self, ended: bool) -> Ending | None:
-        """Return how the match ends after the games so far, or None if it goes on. ``ended`` tells that all games are
-        played.
-        """
+        """Return how the match ends after the games so far; None if it goes on. If ``ended``, all games are played."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:
@@ -199,9 +195,7 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """Return an error message if a program reports another name than in earlier games, else "". A program's first
-        name is noted.
-        """
+        """Return an error message if a program reports another name than before, else "". A first name is noted."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             first_name = self._names.setdefault(program, name)

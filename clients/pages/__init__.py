@@ -1,1 +1,1 @@
-"""HTML pages that need no other file: what those of analyses and of matches have in common."""
+"""HTML pages that need no other file: the parts that pages of analyses and pages of matches share."""

@@ -13,8 +13,8 @@ from desdaemon.protocol.othello.notation import Position, moves_text
 
 
 def head(title: str, more: str = "") -> str:
-    """Return the beginning of a page as HTML, up to the start of its body. ``title`` is HTML, and so is ``more``, which
-    is added to the head.
+    """Return the beginning of a page as HTML, up to the start of its body. ``title`` and ``more``, which is added to
+    the head, are HTML.
     """
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -35,9 +35,7 @@ def _resource(name: str) -> str:
 
 
 def players_heading(black: str, white: str) -> str:
-    """Return the heading of a game's page as HTML: the names of Black and White, escaped, each after a stone of its
-    colour.
-    """
+    """Return the heading of a game's page as HTML: the players' names, escaped, each after a stone of its colour."""
     return f"""<h1><span class="player"><span class="stone black"></span>{escape(black)}</span>
 <span class="against">against</span>
 <span class="player"><span class="stone white"></span>{escape(white)}</span></h1>"""
@@ -101,7 +99,7 @@ def named_row(name: str, cells: Sequence[str]) -> str:
 
 
 def player_heads(black: str, white: str) -> list[tuple[str, str]]:
-    """Return the heads, for `table`, of a column of row names and a column for each player; the names become escaped
+    """Return the heads, for `table`, of a column of row names and a column for each player; names become escaped
     HTML.
     """
     names = (("black", black), ("white", white))

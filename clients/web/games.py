@@ -42,7 +42,7 @@ Data = dict[str, Any]
 def read(args: Data) -> Data:
     """Answer `web.read`: the games of a file called ``name`` in ``text`` or ``data`` (base64), at most `MOST_GAMES`.
 
-    Games that cannot be read are told in ``complaints``, at most 100; if none can be read `BadInput` is raised.
+    ``complaints`` has a line for each unreadable game, at most 100. Raises `BadInput` if there are only such games.
     """
     if "data" in args:
         try:

@@ -181,7 +181,7 @@ class _Guarded(RequestHandler):
 
 
 class _Nothing(_Guarded):
-    """The handler of all other paths, which do not exist."""
+    """Answers requests for all other paths with status 404."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -302,8 +302,8 @@ class _Socket(_Guarded, WebSocketHandler):
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 
     async def _begin(self) -> None:
-        """Connect to the daemon, however long that takes, and then let the page send requests. The page is told when
-        the first try fails, and when the connection is made.
+        """Connect to the daemon, however long that takes, and then let the page send requests. A message to the page
+        says when the first try fails, and when the connection is made.
         """
         settings = self.gateway.settings
         sent = False
@@ -378,8 +378,8 @@ class Listener:
     """A gateway that listens at addresses of this machine."""
 
     def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Listen at the addresses. Raises `OSError` if that fails at the first address; other addresses where it fails
-        are left out.
+        """Listen at the addresses. Raises `OSError` if that fails at the first address; others that fail are left
+        out.
         """
         self._server = HTTPServer(
             gateway.application(),

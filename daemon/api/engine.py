@@ -138,7 +138,7 @@ class Engine:
             return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
 
     async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
-        """Do as `analyze`, whose arguments are ``how``, without blocking the event loop; cancelling the task ends the
+        """Do as `analyze`, with arguments ``how``, without blocking the event loop; cancelling the task ends the
         search.
         """
         import asyncio
@@ -202,8 +202,8 @@ class Engine:
             thread.join()
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
-        """Return the best move by `analyze`, whose arguments are ``how``; ``"pa"`` for a forced pass, None if the game
-        is over.
+        """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
+        over.
         """
         best = self.analyze(board, **how).best
         return best.move if best else None
@@ -297,9 +297,7 @@ class Engine:
             pool.shutdown()
 
     def analyze_game(self, board: Board | str, **how: Any) -> list[Analysis]:
-        """Return analyses of all positions of a board's line, the first board's first; ``how`` are arguments of
-        `analyze`.
-        """
+        """Return analyses of all positions of a board's line, the first board's first; ``how`` is for `analyze`."""
         with closing(self.analyze_many(Board.of(board).history, **how)) as analyses:  # type: ignore[type-var]
             return list(analyses)
 
@@ -343,8 +341,8 @@ class Engine:
     # Searching
 
     def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
-        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError` for other
-        arguments.
+        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError` for
+        others.
         """
         asked = dict(how)
         allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)

@@ -29,13 +29,13 @@ class Explorer:
         """Return what was played on a board, mirrored boards included: ``moves``, the most frequent first, and up to
         ``games`` games, the newest first; with games each move has its most frequent players.
 
-        ``player``, ``black``, ``white`` and ``event`` count only games with this part of a name, in any case,
-        ``from_year`` and ``to_year`` only those of these years and between. Raises `TypeError` for other arguments.
+        Games are counted if their ``player``, ``black``, ``white`` and ``event`` contain the texts given, in any case,
+        and their years are from ``from_year`` to ``to_year``. Raises `TypeError` for other arguments.
         """
         return next(self.look_up_many([board], games=games, **chosen))
 
     def look_up_many(self, boards: Iterable[Board | str], *, games: int = 0, **chosen: Any) -> Iterator[Played]:
-        """Yield what `look_up` returns for each board, in order, faster than one by one. ``boards`` is read to its end
+        """Yield what `look_up` returns for each board, in order, faster than singly. ``boards`` is read to its end
         first.
         """
         from desdaemon.book.explorer.index import Filter

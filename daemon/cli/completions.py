@@ -64,7 +64,7 @@ def words(command: SubCommand) -> list[str]:
 
 
 def programs_of(command: SubCommand) -> list[SubCommand]:
-    """Return the sub-commands that share ``command``'s name and have a second word, as those of `bench`."""
+    """Return the sub-commands that share ``command``'s name and have a second word, such as `bench server`."""
     return [other for other in SUB_COMMANDS if other.name.startswith(f"{command.name} ")]
 
 

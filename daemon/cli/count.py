@@ -61,9 +61,7 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run `desdaemon count`. Returns the exit status: 1 for too little memory or without a compiler, 2 for a bad
-    command line.
-    """
+    """Run `desdaemon count`. Returns the exit status: 1 without memory or a compiler, 2 for a bad command line."""
     asked = command_line().parse_args(arguments)
     return _counted("desdaemon count", asked.run, asked)
 

@@ -44,8 +44,7 @@ MISSING = "the cluster needs dask.distributed: pip install distributed"
 def configure() -> None:
     """Import dask and set it up for searches. Raises `BadInput` if it is not installed.
 
-    The user's own settings of dask take precedence. Dask's log lines are not shown, because this package reports in its
-    own words.
+    The user's own settings of dask take precedence. Dask's log lines are not shown: this package reports itself.
     """
     try:
         import dask

@@ -37,7 +37,7 @@ class Identity(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """Name of the resource, in dask's sense, that each task requires. A worker of this identity offers one for each
+        """The name of the resource, in dask's sense, that a task requires; a worker of this identity offers one a
         slot.
         """
         return f"{_RESOURCE}{self.code}-{self.proof}"

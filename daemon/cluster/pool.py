@@ -84,8 +84,7 @@ class SearchKind(NamedTuple, Generic[S, A]):
 class ClusterSearches(Generic[S, A]):
     """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
 
-    No search is made after `stop`, or after an iterator of answers was left before its end, which also stops the
-    others.
+    After `stop`, or after an iterator was left before its end, all searches end and no more are made.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class ClusterSearches(Generic[S, A]):
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
         """Yield the answer to each search, in order; after a stop one None. Raises `Unfinished` if the scheduler is
-        lost.
+        gone.
         """
         waiting = iter(searches)
         return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
@@ -319,9 +318,7 @@ class ClusterSearches(Generic[S, A]):
         self._search_here(here)
 
     def _judge(self, disagreement: Disagreement[S, A]) -> None:
-        """Let this process repeat the search of a disagreement, and exclude each worker whose answer differs from its
-        own.
-        """
+        """Repeat the search of a disagreement in this process, and exclude each worker whose answer differs."""
         search = disagreement.search
         right = self._here(search)
         for worker, answer in zip(disagreement.workers, disagreement.answers, strict=True):
@@ -384,7 +381,7 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Note when the scheduler last heard of a worker (``last_seen``), and tell once that it has been silent for
+        """Note when the scheduler last heard of a worker (``last_seen``), and report once that it is silent for
         `QUIET_S`.
         """
         seen_before, since = self._seen.get(address, (0.0, now))
@@ -582,7 +579,7 @@ def cluster_pool(
     """Return a pool for a book job's searches, by the cluster at ``place`` (address, folder of keys or "") and
     ``local`` threads.
 
-    The other arguments are those of `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
+    The other arguments go to `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
     """
 
     def here(search: Search) -> WorkerAnswer | None:

@@ -101,9 +101,7 @@ class ChunkAnswer(NamedTuple):
 
 
 class AnySearch(Protocol):
-    """A search as the window sees it: a tuple of plain values, whose cost depends on its level and the number of empty
-    squares.
-    """
+    """A search as the window sees it: plain values, and a cost that depends on level and number of empty squares."""
 
     @property
     def level(self) -> int: ...
@@ -289,7 +287,7 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """Note that no worker could take a batch, which is then sent again under a new number."""
+        """Note that no worker was able to run a batch. It is sent again under a new number."""
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1

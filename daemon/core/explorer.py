@@ -1,6 +1,4 @@
-"""The index of games, one for the whole process: its file is mapped at the first use, and again after it was
-replaced.
-"""
+"""The index of games, one for the whole process: the file is mapped when first used, and again once replaced."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ class Accounts:
 
 
 class ServerMetrics:
-    """Counters, latencies and present problems. Any thread may call the methods, which take no lock: counts may be off
-    by a few.
+    """Counters, latencies and present problems. Any thread may call the methods; without a lock, counts may be off a
+    bit.
     """
 
     def __init__(self, log: Log) -> None:
@@ -134,7 +134,7 @@ class ServerMetrics:
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """Note why ``what`` does not work at present (``text``, one line), or with "" that it works again. A change is
+        """Note why ``what`` does not work at present (``text``, one line), or with "" that it works. Changes are
         logged.
         """
         if text == self._problems.get(what, ""):
@@ -162,7 +162,7 @@ class ServerMetrics:
 
     def mistake(self, where: str) -> None:
         """Count the exception that is being handled, and log it with ``where``, a name for the place. Repetitions are
-        logged ever more rarely, see `logs.trace`. Call this in the ``except`` block.
+        logged ever more rarely, as `logs.trace` says. Call this in the ``except`` block.
         """
         self.count("mistakes")
         error = sys.exception()

@@ -321,8 +321,8 @@ class Interrupt:
         self._carry_out(self._stops.stop_all)
 
     def _set_timer(self) -> None:
-        """Replace the timer by one that calls `_elapsed` at the deadline, if there is one. Hold the lock when you call
-        this.
+        """Replace the timer by one that calls `_elapsed` at the deadline, if there is one. Call it with the lock
+        held.
         """
         due = self._stops.deadline
         if due == self._timer_due:

@@ -119,8 +119,8 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def set_board(self, text: str) -> list[str]:
-        """Start a game from the board that ``text`` spells. Returns warnings about that board. Raises `BadInput` if it
-        is no board.
+        """Start a game from the board that ``text`` spells. Returns warnings about it. Raises `BadInput` if it is no
+        board.
         """
         position = parse_board(text)
         self.start(position)
@@ -218,8 +218,8 @@ class Session:
             self.books.restart_choices()
 
     def remaining_ms(self, black: bool) -> float:
-        """Return the ms that Black (``black``) or White has left of the option `game-time`; negative if more was
-        used.
+        """Return how much is left of the option `game-time` for Black (``black``) or White, ms; below 0 if
+        overdrawn.
         """
         used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
         return self.settings.game_time - used
@@ -349,8 +349,7 @@ class Session:
     def _patience_ms(self, position: Position, time_ms: int) -> int:
         """Return how many ms to wait for an engine that is being loaded.
 
-        The result is 0 in a fast game with a clock: the engine will hardly be loaded in time, and later moves need the
-        time.
+        It is 0 in a fast game with a clock: the engine would hardly be loaded in time, and later moves need the time.
         """
         on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
         return 0 if on_clock and time_ms < FAST_MS else time_ms
@@ -401,7 +400,7 @@ class Session:
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the book's file is open. A stop does not end the wait, only the end of the other side."""
+        """Wait until the book's file is open, even after a stop; give up once the program at the other end has gone."""
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)
@@ -574,7 +573,7 @@ class CommandContext:
 
     def announced(self, move: int) -> str:
         """Return a move as this dialogue writes it: a square, or the pass that the option `pass-name` names. With
-        `auto` the pass is written as the user typed it last; before that as ``PS`` with `edax-compatible`, else as
+        `auto` a pass is written as the user last typed it; before that it is ``PS`` with `edax-compatible`, else
         ``PA``.
         """
         if move != rules.PASS:

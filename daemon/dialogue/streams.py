@@ -38,8 +38,7 @@ class DialogueOutput(Protocol):
 
 
 class DescriptorOutput:
-    """Writes to two file descriptors, blocking or not. Any thread may use it; the text of one `flush` is not mixed with
-    another's.
+    """Writes to two file descriptors, blocking or not. Any thread may use it; texts of two `flush` calls do not mix.
 
     Raises `OSError` if answers cannot be delivered.
     """
@@ -159,7 +158,7 @@ class InputListener:
         return None
 
     def hear(self, number: int, line: str) -> bool:
-        """Tell the `Interrupt` if the line, number ``number``, ends a search. Returns True for a quit: nothing more is
+        """Report line ``number`` to the `Interrupt` if it ends a search. Returns True for a quit: nothing more is
         read.
         """
         return False
@@ -169,7 +168,7 @@ class InputListener:
         return ""
 
     def leave(self) -> bool:
-        """Tell the `Interrupt` that a quit was read. Returns True, for `hear` to return."""
+        """Report a quit to the `Interrupt`. Returns True, for `hear` to return."""
         self.interrupt.close(leaving=True)
         return True
 
@@ -199,9 +198,7 @@ class LineReader:
     def __init__(
         self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
     ) -> None:
-        """``listener_of`` makes the new listener when a line switches to another protocol; with None the first listener
-        stays.
-        """
+        """``listener_of`` makes the new listener when a line begins another protocol; with None the first one stays."""
         self._lines = lines
         self._listener = listener
         self._listener_of = listener_of
@@ -229,8 +226,8 @@ class LineReader:
         return True
 
     def close(self) -> None:
-        """End the input, and tell the `Interrupt`; a last line counts even without a line end. After a quit nothing is
-        done.
+        """End the input, and report that to the `Interrupt`; a last line counts even without a line end. Does nothing
+        after a quit.
         """
         if self._partial and not self._left:
             self._line(self._partial)

@@ -110,8 +110,8 @@ class PromptingOutput:
         self._free = free
 
     def paged(self, text: str) -> bool:
-        """Show a text page by page, as `desdaemon.protocol.system.terminal.paged` does. Returns False if that has shown
-        nothing.
+        """Show a text page by page, as `desdaemon.protocol.system.terminal.paged` does. Returns False if nothing was
+        shown.
         """
         from desdaemon.protocol.system.terminal import paged
 

@@ -110,7 +110,7 @@ class LineReceiver(NamedTuple):
 
 
 class ClientLine:
-    """A line that waits, runs or is over. Any thread may read ``cancelled``."""
+    """A line that waits, runs or has ended. Any thread may read ``cancelled``."""
 
     __slots__ = ("cancelled", "line", "number", "outlives", "receiver")
 
@@ -153,7 +153,7 @@ class ClientLines:
 
     @property
     def idle(self) -> bool:
-        """Whether no line runs or is about to."""
+        """Whether no line runs and none is about to."""
         return not self._claimed
 
     def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:
@@ -224,8 +224,8 @@ class _TextSession:
 
 
 class TextSessions:
-    """The text sessions of all clients that send requests, and the threads that run their lines. Any thread may call
-    the methods.
+    """The text sessions of all clients that send requests, and the threads that run their lines. Any thread may
+    use it.
     """
 
     def __init__(
@@ -308,8 +308,7 @@ class TextSessions:
         return line
 
     def _put(self, client: ClientRecord, line: TextLine, receiver: LineReceiver) -> Callable[[], None]:
-        """Queue a line. The line `stop` also ends the client's running search at once. Returns a function that cancels
-        the line.
+        """Queue a line. The line `stop` also ends the running search at once. Returns a function that cancels the line.
 
         The receiver of a line that was cancelled before it began is not called.
         """
@@ -336,7 +335,7 @@ class TextSessions:
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
-        """Hand the next line of a session, if one waits, to the pool for its kind of work."""
+        """Pass the next line of a session, if one waits, to the pool for its kind of work."""
         with self._lock:
             item = session.lines.next()
         if item is not None:
@@ -419,7 +418,7 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     """Return a line with its file inside the data folder. Raises `RequestError` if ``role`` does not allow it, no
     remote client may use its command or set its option, or its file is outside.
 
-    A line that is no command passes: the dialogue reports it. A line that sets an option shared by all clients becomes
+    A line that is no command passes: the dialogue reports it. A line for an option that all clients share becomes
     empty.
     """
     option, needed = line.option, line.role

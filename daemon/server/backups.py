@@ -27,9 +27,7 @@ class BackupPlan(NamedTuple):
 
 
 class Backups:
-    """Copies a server's book when a copy is due, which the time of the newest copy's file decides. For one thread at a
-    time.
-    """
+    """Copies a server's book when that is due by the time of the newest copy's file. For one thread at a time."""
 
     def __init__(self, books: Books, settings: SessionSettings, folder: Path, plan: BackupPlan) -> None:
         self._books = books

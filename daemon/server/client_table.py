@@ -151,8 +151,7 @@ class ClientTable(Generic[C]):
     def tidy(self, now: float) -> list[Instruction[C]]:
         """Return instructions to cancel the requests of clients gone for ``grace_s``.
 
-        Those clients are forgotten then too, or only after ``session_s`` if they gave a routing id and have a text
-        session.
+        They are forgotten then too, but only after ``session_s`` if they gave a routing id and have a text session.
         """
         instructions: list[Instruction[C]] = []
         for client in self:

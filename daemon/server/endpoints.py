@@ -31,7 +31,7 @@ _LAST_PORT = 65_534
 
 
 class Acceptor:
-    """Listening sockets of one kind, ipc or TCP. With ``keys`` a client has its key's name and role, otherwise ``name``
+    """Listening sockets of one kind, ipc or TCP. A client has its key's name and role or, without ``keys``, ``name``
     and ``role``.
     """
 

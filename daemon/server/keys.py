@@ -176,9 +176,7 @@ def _is_key(text: str) -> bool:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if it exists or cannot be
-    created.
-    """
+    """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if that is impossible."""
     try:
         descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

@@ -68,10 +68,10 @@ class ReadingOrder(Generic[ReadableT]):
             self._waiting[rank].append(connection)
 
     def round(self) -> Iterator[tuple[ReadableT, int, float]]:
-        """Take out connections one by one. Yields each with a limit of messages to handle and the time to stop.
+        """Remove connections one by one. Yields each with a limit of messages to carry out and the time to stop.
 
-        Each rank that has connections gives at least one. Closed connections are taken out, but not yielded. A
-        connection that is put back into its rank waits for the next round.
+        Each rank that has connections gives at least one. Closed connections are removed, but not yielded. A connection
+        that is put back into its rank waits for the next round.
         """
         for rank, waiting in self._waiting.items():
             until = self._clock() + _SECONDS[rank]

@@ -3,7 +3,7 @@
 One thread runs the loop; others put replies into its inbox and wake it. Replies that a client does not read wait in its
 bounded outbox; while that is half full nothing more is read from the client.
 
-`Newcomers` accepts connections, `ReadingOrder` chooses which to read, `Incoming` parses messages, `SocketClients` knows
+`Newcomers` accepts connections, `ReadingOrder` chooses which to read, `Incoming` parses messages, `SocketClients` has
 the clients.
 """
 
@@ -264,7 +264,7 @@ class Sockets:
     # Messages
 
     def _serve(self) -> None:
-        """Handle messages for a few milliseconds, some of each rank of `ReadingOrder`."""
+        """Carry out messages for a few milliseconds, some of each rank of `ReadingOrder`."""
         self._apply_key_changes(time.monotonic())
         for connection, quantum, until in self._order.round():
             self._serve_one(connection, quantum, until)

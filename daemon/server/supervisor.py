@@ -51,9 +51,9 @@ class Policy:
         to end. A daemon that was ready is restarted at once. Each one that was not ready doubles the pause before the
         next, up to five seconds.
 
-        The supervisor ends, with the daemon's status, if the daemon was asked to end or its status is 0 (0 after a
-        signal), and if no daemon was ever ready (1 after a signal). It ends with 1 after twenty daemons in a row that
-        were not ready.
+        The supervisor ends if the daemon was asked to end or its status is 0: with that status, 0 after a signal. It
+        also ends if no daemon was ever ready, with that status, 1 after a signal; and after twenty daemons in a row
+        that were not ready, with 1.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))

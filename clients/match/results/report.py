@@ -46,8 +46,7 @@ def outcome(
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
     """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; if there
-    is one, Elo, ratings and the sequential test are left out. ``sprt`` are that test's Elo differences, None for no
-    test.
+    is one, Elo, ratings and the sequential test are left out. ``sprt`` are that test's Elo differences; None: no test.
     """
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
@@ -122,9 +121,7 @@ def _two(result: MatchOutcome) -> list[str]:
 
 
 def _many(result: MatchOutcome) -> list[str]:
-    """Return the report on many programs: ratings and standings, best first, then the points of each against each
-    other.
-    """
+    """Return the report on many programs: ratings and standings, best first, and the points of each against each."""
     order = ranking(result)
     width, names = _table_names(result)
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"

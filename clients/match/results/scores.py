@@ -182,8 +182,8 @@ def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[P
 
 class Standing(NamedTuple):
     """One program's games against all others: numbers of games, wins, draws and losses; mean score in discs of games
-    played out; times in ms, of all moves together, the average move and the longest; number of moves; games lost by
-    kind of fault.
+    played out; times in ms of all moves together, an average move and the longest; number of moves; games lost by kind
+    of fault.
     """
 
     games: int

@@ -39,7 +39,7 @@ def runtime() -> Finding:
 
 
 def daemon() -> Finding:
-    """Tell whether this user runs a daemon; a connection file that cannot be read is a warning."""
+    """Report whether this user runs a daemon; a connection file that cannot be read is a warning."""
     path = connection_path()
     try:
         connection = read_connection(path)

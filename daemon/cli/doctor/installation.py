@@ -65,7 +65,7 @@ def _commit() -> str:
 
 
 def libraries() -> Iterator[Finding]:
-    """Check that the required libraries are installed and new enough; tell which extras are installed."""
+    """Check that the required libraries are installed and new enough; report which extras are installed."""
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -159,7 +159,7 @@ def configuration() -> tuple[list[Finding], str, str]:
 
 
 def terminal() -> Finding:
-    """Tell what the standard streams and the line editor are; an encoding other than UTF-8 is a warning."""
+    """Report what the standard streams and the line editor are; an encoding other than UTF-8 is a warning."""
     streams = "".join("yes " if os.isatty(number) else "no " for number in (0, 1, 2)).strip()
     encoding = (sys.stdout.encoding or "unknown").lower()
     try:

@@ -36,9 +36,7 @@ SEARCHES_SHOWN = 2
 
 
 class BookCommandRun(NamedTuple):
-    """One execution of a book command, passed to its handler on the job's thread. ``values`` has a value for each
-    parameter.
-    """
+    """One execution of a book command, for its handler on the job's thread. ``values`` has one for each parameter."""
 
     books: Books
     job: BookJob
@@ -73,8 +71,7 @@ class BookCommandRun(NamedTuple):
     def source(self, name: str = "file") -> Path:
         """Return the path of the book in the parameter ``name``, which is to be read: a file, or the book that ships.
 
-        Raises `Forbidden` if the caller may not name the file, `Unreadable` if the program was installed without a
-        book.
+        Raises `Forbidden` if the caller may not name the file, `Unreadable` if no book was installed.
         """
         if self.values[name] != BUILTIN_BOOK:
             return self.path(name)

@@ -1,5 +1,4 @@
-"""Jobs that outlive the process. A job's file in the data folder is written before the job is acknowledged, and removed
-at its end.
+"""Jobs that outlive the process: a file for each, written before the job is acknowledged and removed at its end.
 
 The file has the job's command, values, board and client, and, updated once a second, its effort. The next process that
 opens the same book for writing starts the job again; it continues from the present state of the book.
@@ -35,7 +34,7 @@ Data = dict[str, Any]
 
 
 class JobJournal:
-    """The files of unfinished jobs, and the hook that is told of their ends. Any thread may call the methods, but one
+    """The files of unfinished jobs, and the hook that is run when a job ends. Any thread may call the methods, but one
     at a time for each job.
     """
 
@@ -68,8 +67,7 @@ class JobJournal:
 
     def keep(self, job: BookJob, data: Data) -> None:
         """Write the file of a job that has not begun. While the job runs the file is updated, at most once in
-        `WRITE_S`; at the end of the job the hook is run and the file removed. ``data`` is what the file has besides the
-        job's effort.
+        `WRITE_S`; at the end of the job the hook is run and the file removed. ``data`` is stored besides the effort.
 
         A job that is interrupted because the process ends keeps its file.
         """
@@ -103,9 +101,7 @@ class JobJournal:
             self._remove(number)
 
     def forget(self) -> None:
-        """Remove the files that were not written for `FORGOTTEN_DAYS`, because nobody opens their book any more, and
-        report each.
-        """
+        """Remove, and report, the files not written for `FORGOTTEN_DAYS`: nobody opens their book any more."""
         oldest = time.time() - 86400 * FORGOTTEN_DAYS
         for path in self._folder.glob("*.json"):
             with contextlib.suppress(OSError):

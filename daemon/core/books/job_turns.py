@@ -26,9 +26,7 @@ class Turn(Enum):
 
 
 class JobTurns:
-    """The running and waiting jobs on the book. For one thread at a time. Call `ended` at the end of each job that was
-    begun.
-    """
+    """The running and waiting jobs on the book. For one thread at a time. Call `ended` at the end of each begun job."""
 
     def __init__(self) -> None:
         self.running: set[int] = set()

@@ -22,7 +22,7 @@ Result = dict[str, Any]
 
 
 class Effort(NamedTuple):
-    """What a job has done, also before a restart of the daemon: seconds, nodes, searches, positions added to the
+    """What a job has done, before a restart of the daemon too: seconds, nodes, searches, positions added to the
     book.
     """
 
@@ -57,9 +57,7 @@ class JobState(NamedTuple):
 
 
 class ClusterFigures(NamedTuple):
-    """The cluster that searches for a job: workers, their slots, and the part of the slots that is ``busy`` (0
-    to 1).
-    """
+    """The cluster that searches for a job: workers, their slots, and the part of the slots in use, 0 to 1."""
 
     workers: int
     slots: int
@@ -127,8 +125,8 @@ class BookJob:
         return max((getattr(self.effort, name) / limit for name, limit in self.budget.items()), default=0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait up to ``timeout`` seconds for the job's end and the calls of all watchers. Returns whether both are
-        over.
+        """Wait up to ``timeout`` seconds until the job has ended and all watchers were called. Returns whether that is
+        so.
         """
         return self._watchers_called.wait(timeout)
 
@@ -169,9 +167,7 @@ class BookJob:
     # For the job's work
 
     def on_cancel(self, cancel: Callable[[], None]) -> None:
-        """Call ``cancel`` at each cancel of the job, on the cancelling thread; at once if the job was cancelled
-        already.
-        """
+        """Call ``cancel`` at each cancel of the job, on the cancelling thread; at once if it was cancelled before."""
         with self._lock:
             self._cancellers.append(cancel)
             now = self.cancelled
@@ -179,7 +175,7 @@ class BookJob:
             cancel()
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
-        """Note that ``done`` of ``total`` steps of ``phase`` are done, with ``positions`` in the book, and tell the
+        """Note that ``done`` of ``total`` steps of ``phase`` are done, with ``positions`` in the book, and call the
         watchers, at most once in `NOTICE_S`.
 
         Returns whether to go on: False after a cancel and once the budget is spent.
@@ -310,8 +306,8 @@ class BookJobs:
         return job
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
-        """Run short ``work`` on this thread. The job is over on return and never listed; ``op`` and ``client`` are for
-        messages.
+        """Run short ``work`` on this thread. The job has ended on return, and is never listed; messages have ``op`` and
+        ``client``.
         """
         job = BookJob(0, op, client, work)
         job.run()

@@ -87,8 +87,8 @@ class Looks:
         replies[player, opponent, children] = data
 
     def _freshen(self) -> None:
-        """Drop cached replies if a job has ended or another book is in use, and every `WHILE_CHANGING_S` while a job
-        runs.
+        """Drop cached replies after the end of a job or a change of the book, and every `WHILE_CHANGING_S` during a
+        job.
         """
         stamp = (self._books.book, self._jobs.ended)
         changing = self._jobs.active and time.monotonic() >= self._until
@@ -134,9 +134,7 @@ class Looks:
         return data
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """Return the reply about a position however long it takes, up to seconds. Only for the thread of deferred
-        work.
-        """
+        """Return the reply about a position, which may take seconds. Only for the thread of deferred work."""
         replies = self._kept
         data = replies.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
@@ -192,9 +190,7 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """Return an item of ``children``: a legal move and its book data. Scores are in discs for the side that plays the
-    move.
-    """
+    """Return an item of ``children``: a legal move and its book data. Scores are in discs for the side that moves."""
     return {
         "move": move_text(child.move).lower(),
         "kind": child.kind,

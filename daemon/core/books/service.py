@@ -1,5 +1,4 @@
-"""The one book of the process. It is opened on a thread of its own, read by all dialogues, and changed by one exclusive
-job at a time.
+"""The one book of the process: opened on a thread of its own, read by all dialogues, changed by one job at a time.
 
 numpy, the book library and the commands are imported when a book is first used.
 """
@@ -95,8 +94,7 @@ class ScoredMove(NamedTuple):
 
 
 class BookView(NamedTuple):
-    """The book's data about a position. Scores are in discs for the side to move; moves are those of the board that was
-    asked about.
+    """The book's data about a position. Scores are in discs for the side to move; moves are on the board asked about.
 
     ``level`` is that of the position's searches; ``human`` says that the score was set by hand. ``links`` are the moves
     to positions in the book, best first; ``leaf`` is the best other move by its search of level ``leaf_level``. Moves
@@ -204,8 +202,7 @@ class Books:
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """Wait until `running.begin_opening`, if it was called, has finished or failed. Returns the book in use, None
-        without one.
+        """Wait until `running.begin_opening`, if it was called, has ended. Returns the book in use or None.
 
         ``abandoned`` is called at intervals; once it returns true, raises `Abandoned`.
         """
@@ -286,7 +283,7 @@ class Books:
     def keep_aside(self, opened: Opened, path: Path | None) -> str:
         """Save ``opened``, a book with unsaved changes that is replaced or closed, in a new file ``NAME.unsaved-N``
         beside ``path``, the book's own file. If ``path`` is None, the new file is ``book.unsaved-N`` in the data
-        folder, or without a data folder in the working directory. Returns a line that tells where, or why it failed.
+        folder, or without a data folder in the working directory. Returns a line with the file's name or the failure.
         """
         from pathlib import Path
 
@@ -409,9 +406,7 @@ class Books:
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """Return the moves of the best line through the book from a position; [] if there is no book, or the position
-        is outside it.
-        """
+        """Return the moves of the best line through the book from a position; [] without a book, or outside it."""
         from desdaemon.book.choose import line
 
         book = self.book
@@ -471,7 +466,7 @@ class Books:
             self.commit()
 
     def limit_memory(self, settings: SessionSettings) -> None:
-        """Limit the memory for the book's data to the option `book-memory`, in MiB; 0 takes the limit away."""
+        """Limit the memory for the book's data to the option `book-memory`, in MiB; 0: no limit."""
         from desdaemon.book.storage.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20

@@ -1,1 +1,1 @@
-"""The operations that clients request, `analyze`, `book.get` and the others, whatever carries the messages."""
+"""The operations that clients request, such as `analyze` and `book.get`, whatever carries the messages."""

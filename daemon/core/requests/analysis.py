@@ -77,8 +77,7 @@ class AnalysisService:
         share_turns: bool,
         deterministic: bool = False,
     ) -> None:
-        """``level`` and ``deterministic`` are the defaults: for requests without a limit, and for those that do not
-        say.
+        """``level`` is the default for requests without a limit, ``deterministic`` the default of that argument.
 
         With ``share_turns`` one turn of a search thread answers many short questions; the engines must have
         ``short_searches``.
@@ -298,7 +297,7 @@ class PendingAnalysis:
         return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
-        """Hand waiting questions to the scheduler, as long as it has fewer than ``_most_searches`` of this analysis."""
+        """Pass waiting questions to the scheduler, as long as it has fewer than ``_most_searches`` of this analysis."""
         begun = []
         with self._lock:
             while self._waiting and len(self._searches) < self._most_searches:
@@ -350,9 +349,7 @@ class PendingAnalysis:
             self._search_more()
 
     def failed(self, error: RequestError) -> None:
-        """End the analysis with the error of a search, and cancel the other searches. Does nothing if the analysis was
-        cancelled.
-        """
+        """End the analysis with the error of a search, and cancel the other searches. Does nothing after a cancel."""
         if not self.cancelled:
             self.service.health.refused(error.code)
             self._receiver.fail(error)
@@ -399,7 +396,7 @@ class PendingAnalysis:
 
 
 class QuestionSearch(ResumableSearch):
-    """The search for one question. The moves ``settled``, known well enough from the book, are not searched."""
+    """The search for one question, without the moves ``settled``, which the book answers well enough."""
 
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
@@ -485,8 +482,7 @@ class QuestionSearch(ResumableSearch):
 class FoundLines:
     """The ``count`` best lines of a running search. For one thread at a time.
 
-    An iteration reports its lines one by one, with the ranks 0, 1, 2 ...; the next one may report the moves in another
-    order.
+    An iteration reports its lines with the ranks 0, 1, 2 ...; the next may report the moves in another order.
     """
 
     def __init__(self, count: int) -> None:

@@ -75,8 +75,8 @@ class AnalysisCache:
     def get(
         self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
     ) -> tuple[Line, ...] | None:
-        """Return the best ``number`` lines of a position, with moves as on this board; fewer only if the position has
-        fewer moves.
+        """Return the best ``number`` lines of a position, with moves as on this board; fewer only if it has fewer
+        moves.
 
         Returns None if the cache has fewer lines, or if one of them is not good enough: its score is only a bound, its
         depth is below ``depth`` plies and does not reach the end of the game, or its selectivity is below
@@ -100,9 +100,7 @@ class AnalysisCache:
         return lines if fits else None
 
     def clear(self) -> int:
-        """Remove all entries and their file. Returns the number of entries; raises `OSError` if the file cannot be
-        removed.
-        """
+        """Remove all entries and their file. Returns the number of entries. Raises `OSError` if the file stays."""
         with self._saving:
             with self._lock:
                 number = len(self._entries)

@@ -119,9 +119,7 @@ class BatchFile:
         self._size = offset
 
     def item(self, number: int) -> Data:
-        """Return the item ``number``, from 0, as `create` got it. Raises `OSError`, and `ValueError` for a damaged
-        line.
-        """
+        """Return the item ``number``, from 0, as `create` got it. Raises `OSError`; `ValueError` for a damaged line."""
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
@@ -134,8 +132,7 @@ class BatchFile:
         return end - self._results[place]
 
     def append(self, results: list[Data], state: str = "") -> None:
-        """Append results to the file and, if ``state`` is not "", the final state of the batch, and sync the file to
-        the disk.
+        """Append results and, if ``state`` is not "", the batch's final state, and sync the file to the disk.
 
         Raises `OSError`; then nothing counts as appended, and the call may be repeated.
         """

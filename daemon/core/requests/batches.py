@@ -57,7 +57,7 @@ _HELD = "another daemon keeps the batches of this data folder"
 
 
 class _Batch:
-    """A batch, running or over."""
+    """A batch that runs or has ended: its file, its job, and its searches in flight."""
 
     def __init__(self, file: BatchFile, job: BookJob) -> None:
         self.file = file
@@ -83,7 +83,7 @@ class _Batch:
 
 
 class _BatchItem:
-    """Receives the replies to one item of a batch, as a client's request would. It hands the final or the error to
+    """Receives the replies to one item of a batch, as a client's request would. It passes the final or the error to
     ``on_answer`` and ignores partials.
     """
 
@@ -152,8 +152,8 @@ class Batches:
             self._put(self._hold)
 
     def submit(self, request: PendingRequest) -> None:
-        """Handle `analyze.batch`: write the batch, reply, and start to search. Raises `RequestError` if too many
-        batches wait to be written; other errors go to the request.
+        """Carry out `analyze.batch`: write the batch, reply, and start to search. Raises `RequestError` if too many
+        batches wait to be written; other errors become the reply.
         """
         with self._starting:
             if self._submitted >= _MOST_SUBMITTED:
@@ -162,14 +162,14 @@ class Batches:
         self._answer(request, self._create, submits=True)
 
     def results(self, request: PendingRequest) -> None:
-        """Handle `batch.results`: reply, from the thread of batches, with results that are on the disk. Errors go to
-        the request.
+        """Carry out `batch.results`: reply, from the thread of batches, with results that are on the disk, or an
+        error.
         """
         self._answer(request, self._results)
 
     def forget(self, request: PendingRequest) -> None:
-        """Handle `batch.forget`: cancel a batch's searches and remove its file, on the thread of batches; then reply.
-        Errors go to the request.
+        """Carry out `batch.forget` on the thread of batches: cancel a batch's searches, remove its file and reply.
+        Errors become the reply.
         """
         self._answer(request, self._forget)
 

@@ -181,10 +181,9 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request and its work, with the error ``code``, a key of `ENDINGS`. Returns False if it was over.
+        """Cancel a request and its work, with the error ``code``, a key of `ENDINGS`. Returns False if it had ended.
 
-        The results so far, if there are any, are sent with the error; with ``keep`` they are sent as the final instead
-        of the error.
+        The results so far, if there are any, are sent with the error or, with ``keep``, as the final in its place.
         """
         # Read first: ending the request clears both.
         cancel, so_far = request.cancel, request.found
@@ -200,7 +199,7 @@ class Operations:
         return stopped
 
     def shut(self, request: PendingRequest) -> bool:
-        """End a request because the daemon shuts down. Returns False if it was over."""
+        """End a request because the daemon shuts down. Returns False if it had ended."""
         return self.end(request, code="shutting_down")
 
     # The operations

@@ -124,9 +124,7 @@ class Terms:
 
 
 class Question(NamedTuple):
-    """One position of a request, its ``number`` in the request from 0, and its limits; ``allow`` is a mask of the moves
-    considered.
-    """
+    """A position of a request, its ``number`` from 0, and its limits; ``allow`` is a mask of the moves to consider."""
 
     terms: Terms
     number: int
@@ -163,8 +161,7 @@ class Question(NamedTuple):
 def read_questions(
     terms: Terms, values: Data, lines: KnownLines, pause: Callable[[], None] = lambda: None
 ) -> list[Question]:
-    """Return a question for each position of the request. Raises `RequestError` if a position, a ply or a move is
-    wrong.
+    """Return a question for each position of the request. Raises `RequestError` for a wrong position, ply or move.
 
     For a list of positions call `check_list` before. ``lines`` remembers lines of play: pass the same object with every
     request. ``pause`` is called at intervals within a long list.

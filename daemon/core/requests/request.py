@@ -188,8 +188,8 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request's positions as in flight; call `leave` when it ends. Raises `RequestError` (``busy``) beyond
-        a limit.
+        """Count a request's positions as in flight; call `leave` at its end. Raises `RequestError` (``busy``) over a
+        limit.
         """
         limits, key, number = self._limits, client.account, client.number
         with self._lock:
@@ -233,12 +233,14 @@ class TextLines(Protocol):
     """Runs lines of the text protocol for clients that send requests, each client's in a session of its own."""
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Queue a request's line, to be run and replied to on another thread. Raises `RequestError` if the client may
-        not send it.
+        """Queue a request's line, to be run and replied to on another thread. Raises `RequestError` if it is not
+        allowed.
         """
 
     def refused(self, client: ClientRecord) -> None:
-        """Note that a line of a client was refused and does not come to `request`."""
+        """Note a line of a client that was refused without `request`: until all lines end, later ones do not outlive
+        the client.
+        """
 
     def leave(self, client: ClientRecord) -> None:
         """Note that a client has gone. Cancels its lines that only ask, and all lines after the last one that outlives

@@ -66,7 +66,7 @@ _MOMENT_S = 0.001
 
 
 class Purpose(IntEnum):
-    """What a task is for: it decides how dear its thread time is, see `CHARGES`."""
+    """What a task is for. By this its thread time is cheap or dear, see `CHARGES`."""
 
     INTERACTIVE = 0
     ANALYSIS = 1
@@ -192,21 +192,17 @@ class Meter:
         return self.base + self.rate * now
 
     def average(self, now: float) -> float:
-        """Return the mean charge of the active children, seconds; without any, the ``base`` of the child that was
-        active last.
-        """
+        """Return the mean charge of the active children, seconds; without any, the last active child's ``base``."""
         return (self.bases + self.rates * now) / (self.active or 1)
 
     def hurries(self, now: float) -> bool:
-        """Return whether the node's short tasks go first: its short work is at most `AHEAD_S` ahead of its siblings'
-        average work.
+        """Return whether the node's short tasks go first: its short work is at most `AHEAD_S` above its siblings'
+        average charge.
         """
         return self.short <= self.parent.average(now) + AHEAD_S
 
     def enter(self, now: float) -> None:
-        """Count a task in. The first makes the node active, charged with at least its siblings' average minus
-        `CREDIT_S`.
-        """
+        """Count a task in. The first makes the node active, charged at least the siblings' average minus `CREDIT_S`."""
         parent = self.parent
         if not self.tasks:
             self.base = max(self.base, parent.average(now) - CREDIT_S)
@@ -230,15 +226,13 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge ``seconds`` of short work. What was charged before counts at least as the siblings' average minus
+        """Charge ``seconds`` of short work; the charge before counts at least as the siblings' average minus
         `CREDIT_S`.
         """
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
     def enlist(self, order: int, now: float) -> None:
-        """List the node in its parent's heap, unless it is there already; of equal charges the lower ``order`` comes
-        first.
-        """
+        """List the node in its parent's heap unless it is there; of equal charges the lower ``order`` comes first."""
         parent = self.parent
         if not self.listed:
             if len(parent.heap) > 2 * parent.active + 8:
@@ -413,7 +407,7 @@ class ThreadSchedule:
 
     def decide(self, now: float) -> Instructions:
         """Decide at ``now`` and return the instructions. The caller must carry them out: from now on the tasks to start
-        count as running, and the tasks to interrupt as told.
+        count as running, and the tasks to interrupt as interrupted.
         """
         start: list[Task] = []
         interrupt: list[Task] = []
@@ -493,9 +487,7 @@ class ThreadSchedule:
         return [task for task in self.running if task.interruptible and not task.interrupted]
 
     def _take_idle_threads(self, interrupt: list[Task]) -> None:
-        """Interrupt idle tasks, and add them to ``interrupt``, until the waiting tasks have the threads that they can
-        use.
-        """
+        """Interrupt idle tasks, adding them to ``interrupt``, until the waiting tasks have threads."""
         missing = self._wanted - self.free - self._coming
         for task in self._interruptible() if missing > 0 else ():
             if missing > 0 and task.purpose is Purpose.IDLE:
@@ -579,9 +571,7 @@ def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
 
 
 def _first(task: Task, now: float) -> Task:
-    """Return the first waiting task of ``task``'s client and purpose, perhaps of a higher priority, if it is short;
-    else ``task``.
-    """
+    """Return the first waiting task of ``task``'s client and purpose, by priority, if it is short, else ``task``."""
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
 

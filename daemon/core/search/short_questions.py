@@ -62,8 +62,7 @@ _Question = TypeVar("_Question")
 
 
 class QuestionQueue(Generic[_Question]):
-    """The waiting questions of one owner, each with its estimated µs, and the state of its turns. For one thread at a
-    time.
+    """One owner's waiting questions, each with its estimated µs, and the state of its turns. For one thread at a time.
 
     At most one turn waits at the scheduler (``turn_waiting``); any number may run.
     """
@@ -107,8 +106,8 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: list[tuple[_Question, int]]) -> bool:
-        """Queue the questions of an interrupted turn again, before all others. Returns whether to add a turn to the
-        scheduler.
+        """Queue the questions of an interrupted turn again, before all others. Returns whether to add a turn, as
+        `put`.
         """
         self.waiting.extendleft(reversed(questions))
         self._total_us += sum(estimated_us for _, estimated_us in questions)
@@ -166,8 +165,8 @@ class QuestionTurns:
         self._request(owner, wanted=wanted)
 
     def fail(self, owner: Owner, error: Exception) -> None:
-        """Remove the waiting questions of an owner and tell their receivers ``error``, because there is no engine for
-        their turn.
+        """Remove an owner's waiting questions and pass ``error`` to their receivers: there is no engine for the
+        turn.
         """
         with self._lock:
             queue = self._queues.pop(owner, None)

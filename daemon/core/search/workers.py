@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 
 class EnginePool:
-    """Engines of one search thread each, whose searches all other search threads may join. Any thread may call the
-    methods.
-    """
+    """Engines of one search thread each; all other search threads may join their searches. Any thread may use it."""
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
@@ -49,8 +47,7 @@ class EnginePool:
         self._lock = threading.Lock()
 
     def borrow(self, prefer: int = 0) -> LoadedEngine:
-        """Lease an engine, a new one if none is idle, until `give_back`. Raises `EngineFailure` if a new one cannot be
-        built.
+        """Lease an engine, a new one if none is idle, until `give_back`. Raises `EngineFailure` if none can be built.
 
         ``prefer`` is the ``id`` of a searcher to lease if it is idle, because its table has this search's results.
         """
@@ -61,9 +58,7 @@ class EnginePool:
         return built(self._build, self._config)
 
     def give_back(self, engine: LoadedEngine) -> None:
-        """Return a leased engine to the pool. If the pool has ``most`` idle engines already, this one is dropped with
-        its table.
-        """
+        """Return a leased engine to the pool, which drops it and its table if ``most`` engines are idle."""
         with self._lock:
             if len(self._idle) < self._most:
                 self._idle.append(engine)
@@ -184,9 +179,7 @@ class HelperPool:
         """Helpers without a thread that do not wait for one."""
 
     def most(self, threads: int) -> int:
-        """Return the most helpers that a search with up to ``threads`` threads (0: all) can have besides its own
-        thread.
-        """
+        """Return how many helpers a search with up to ``threads`` threads (0: all) can have besides its own thread."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
     @contextmanager

@@ -108,8 +108,8 @@ class _Canceller:
 
 
 class _Watch:
-    """Shows the progress of a job: in one line that is rewritten if the output allows that, otherwise in a new line
-    every second.
+    """Shows the progress of a job: in a line that is rewritten if the output allows that, else in a new line each
+    second.
     """
 
     def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:

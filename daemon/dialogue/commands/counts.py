@@ -103,7 +103,7 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """Return, for each legal move, the canonical image of the position after it and after the pass that may be forced
+    """Return, for each legal move, the canonical image of the position after it, and after a pass that is forced
     then.
     """
     children = []

@@ -51,8 +51,8 @@ class GameFile:
         """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the finished game on the board, unless it was the last one added. If a write fails, warn, and add no
-        more games.
+        """Append the finished game on the board, unless it was the last one added. After a failed write warn, and
+        stop.
         """
         game = self._session.game
         finished = (game.initial, *game.moves)

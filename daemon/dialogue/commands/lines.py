@@ -1,6 +1,4 @@
-"""The commands on lines of play: play or follow one, name its opening, and ``seek``, which searches for a line to a
-given board.
-"""
+"""The commands on lines of play: play or follow one, name its opening, ``seek`` a line that leads to a given board."""
 
 from __future__ import annotations
 
@@ -106,9 +104,7 @@ def _last_moves(initial: Position, target: Position) -> Iterator[int]:
 
 
 class _Seeker:
-    """Searches depth first for a line of moves to a board. Moves that leave the fewest discs of the wrong colour come
-    first.
-    """
+    """Searches depth first for a line to a board. Moves that leave the fewest discs of the wrong colour come first."""
 
     def __init__(self, target: Position, search: StoppableSearch, show: Callable[[str], None]) -> None:
         self._target = target
@@ -124,9 +120,7 @@ class _Seeker:
         """Positions from which no line leads to the board."""
 
     def seek(self, position: Position) -> list[int] | None:
-        """Return the moves of a line from ``position`` to the board; None if there is none, after a stop, and after
-        `SEEK_S`.
-        """
+        """Return the moves of a line from ``position`` to the board; None without one, after a stop or `SEEK_S`."""
         if position == self._target:
             return []
         discs = position.player | position.opponent

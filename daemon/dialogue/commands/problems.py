@@ -1,6 +1,4 @@
-"""The commands on files of problems and on WTHOR's games: they solve positions and compare with the scores in the
-file.
-"""
+"""The commands on files of problems and of WTHOR's games: they solve positions and compare with the listed scores."""
 
 from __future__ import annotations
 
@@ -145,9 +143,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 def _searched(
     context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """Yield each problem with its result; with None if the game is over, or if without a cluster the caller must
-    search.
-    """
+    """Yield each problem with its result; with None if the game is over, or if no cluster searches it."""
     settings = context.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)
@@ -285,9 +281,7 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
 
 
 def wtest(context: CommandContext, argument: str) -> None:
-    """In each game of a WTHOR file, solve the first position whose perfect score the file gives, and print the scores
-    that differ.
-    """
+    """In each game of a WTHOR file, solve the first position with a perfect score listed; print scores that differ."""
     from desdaemon.protocol.games.bases import read_wthor, replayed
 
     if not argument:

@@ -37,9 +37,7 @@ _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "
 
 
 class GtpListener(InputListener):
-    """Hears GTP's lines: GoGui's ``# interrupt`` ends any search, every line ends an analysis, and ``quit`` ends the
-    input.
-    """
+    """Hears GTP's lines: GoGui's ``# interrupt`` ends any search, every line an analysis, ``quit`` the input."""
 
     strict = False
     scripted = False
@@ -408,8 +406,8 @@ class GtpDialect(LineDialect):
     # Analysis
 
     def _stream(self, request: gtp.GtpRequest) -> None:
-        """Answer a command by a stream of lines during a search. Raises `GtpError` for a wrong argument or colour; what
-        goes wrong once the answer has begun is told on standard error.
+        """Answer a command by a stream of lines during a search. Raises `GtpError` for a wrong argument or colour;
+        later errors are written to standard error.
         """
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black

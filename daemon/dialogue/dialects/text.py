@@ -301,7 +301,7 @@ class TextDialect(CommandContext):
 
 
 def _suggestion(word: str) -> str:
-    """Return the end of a message about an unknown ``word``: the most similar command or option, else what is
+    """Return the end of a message about an unknown ``word``: the most similar command or option, or what is
     expected.
     """
     from desdaemon.protocol.commands.options import OPTIONS

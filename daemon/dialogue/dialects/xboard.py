@@ -209,9 +209,7 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Return the side whose clock `time` sets, True for Black: the engine's or, if it plays none, the side to
-        move.
-        """
+        """Return the side whose clock `time` sets, True for Black: the engine's, or without one the side to move."""
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
@@ -351,7 +349,7 @@ class _XBoardAnalysis:
 
     def go_on(self, session: Session, say: Callable[..., None]) -> None:
         """Search the board until the next line comes or the position is solved, and send each new iteration to ``say``.
-        Does nothing in a solved position; an engine that cannot search is not told.
+        Does nothing in a solved position, and if the engine cannot search.
         """
         position = session.game.position
         if position != self._position or not self._begun:

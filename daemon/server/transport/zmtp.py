@@ -68,11 +68,10 @@ class Security(Protocol):
     """The public key (Z85) that the peer has proved to own; "" before."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Carry out a command of the handshake. Returns the command to answer with and, once `ready`, the peer's
-        metadata.
+        """Carry out a command of the handshake. Returns the command to answer and, once `ready`, the peer's metadata.
 
-        ``metadata`` is this side's. Raises `Violation` if the command breaks the protocol, `Refusal` if the peer may
-        not connect.
+        ``metadata`` is this side's. Raises `Violation` if the command breaks the protocol, `Refusal` if the peer is
+        refused.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
@@ -157,9 +156,7 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Of a frame over ``largest_kept`` bytes only the size is kept; with ``security`` such a frame is a
-        violation.
-        """
+        """Of a frame over ``largest_kept`` bytes keep only the size; with ``security`` such a frame is a violation."""
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -203,7 +200,7 @@ class Conversation:
         return bytes(self._held) + self._buffer[self._at :] if self._security is None else None
 
     def feed(self, data: bytes) -> None:
-        """Add received bytes, for `next` to read; those of a frame too large to keep are dropped."""
+        """Add received bytes, for `next` to read; the bytes of a frame too large to keep are dropped."""
         if self._skip:
             skipped = min(self._skip, len(data))
             self._skip -= skipped
@@ -396,8 +393,8 @@ class Conversation:
     # Output
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
-        """Return the bytes of a message, whose frames are those of ``prefix``, then ``body``. They must be sent in the
-        order of the calls.
+        """Return the bytes of a message with the frames in ``prefix`` and then ``body``. Send the messages in the order
+        of the calls.
         """
         security = self._security
         if security is None:

@@ -1,6 +1,4 @@
-"""Book commands that read the book and change nothing in it, but for `verify --repair`: show, info, stats, lines and
-more.
-"""
+"""Book commands that only read the book, except for `verify --repair`: show, info, stats, lines and more."""
 
 from __future__ import annotations
 
