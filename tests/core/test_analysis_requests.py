@@ -10,7 +10,7 @@ from fake_engine import ENDLESS_DEPTH
 from operated import Operated
 from waits import until
 
-from desdaemon.core.requests.analysis import Budget, FoundLines
+from desdaemon.core.requests.analysis import FoundLines
 from desdaemon.core.requests.request import ClientRecord
 from desdaemon.engine.result import Line
 from desdaemon.protocol.othello.scores import MoverScore
@@ -134,16 +134,6 @@ def test_a_budget_and_a_limit_of_each_ply(daemon: Operated) -> None:
     asked = {"moves": "f5d6", "plies": [0, 1, 2], "depth": 9, "game_nodes": 90_000, "nodes": 1000, "book": "ignore"}
     daemon.final("analyze", asked)
     assert [call[2][::2] for call in daemon.searchers[0].calls] == [(9, 1000)] * 3
-
-
-def test_shares_of_a_budget() -> None:
-    budget = Budget(100, 4)
-    assert [budget.take(), budget.take()] == [25, 25]
-    budget.settle(25, 5, goes_on=False)
-    budget.settle(25, 25, goes_on=True)
-    assert budget.take() == (100 - 30) // 3
-    spent = Budget(1, 3)
-    assert [spent.take() for _ in range(3)] == [1, 1, 1]
 
 
 # --- the book

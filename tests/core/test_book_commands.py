@@ -7,12 +7,12 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from test_book_edax import undated
-from test_book_grow import children, reference_deviate
+from test_book_grow import reference_deviate
 from toys import canonical, contents, game_positions
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
-from desdaemon.book.record import START, PositionEntry
+from desdaemon.book.record import START
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 
@@ -94,45 +94,6 @@ def test_prune_and_subtree_leave_what_edax_left(dialogue: BookDialogue, edax_boo
     dialogue.say("play f5f6")
     dialogue.say("book subtree")
     assert contents(dialogue.book) == contents(read(edax_books / "C5_subtree.dat"))
-
-
-def between(book: Book) -> set[tuple[int, int]]:
-    """Positions outside a book between a position of the book and another one two plies on, by the referee."""
-    known = boards(book)
-    found = set()
-    for entry in contents(book):
-        if 64 - (entry[0] | entry[1]).bit_count() < book.options.min_empties:
-            continue
-        for _, child in children(entry):
-            if child not in known and any(last in known for _, last in children(PositionEntry(*child))):
-                found.add(child)
-    return found
-
-
-def test_fill_play_and_extend_do_what_the_reference_says(dialogue: BookDialogue, edax_books: Path) -> None:
-    source = edax_books / "A3_deviate_0_0.dat"
-    dialogue.say(f"book load {source} --discard")
-    assert "0 positions added" in dialogue.say("book fill 1")
-    expected = boards(dialogue.book)
-    while missing := between(dialogue.book):
-        assert "finished" in dialogue.say("book fill 2")
-        assert missing <= boards(dialogue.book)
-        expected |= missing
-        if not between(dialogue.book):
-            break
-    assert expected <= boards(dialogue.book)
-    for command in ("play", "extend"):
-        dialogue.say(f"book load {source} --discard")
-        dialogue.say(f"book {command}")
-        book = dialogue.book
-        assert boards(read(source)) <= boards(book)
-        for entry in contents(book):
-            known = book.known_moves(book.entry(*entry[:2]))
-            deep = 64 - (entry[0] | entry[1]).bit_count() < book.options.min_empties
-            if known and not deep:
-                assert any(move.linked for move in known)
-                if command == "extend":
-                    assert any(move.linked and move.score == known[0].score for move in known)
 
 
 # ------------------------------------------------------------------------------------------------ what is shown
@@ -289,24 +250,6 @@ def test_what_is_learnt_outlives_the_process_without_a_save(dialogue: BookDialog
     assert contents(dialogue.book) == grown
 
 
-def test_a_book_that_another_process_writes_is_for_reading(dialogue: BookDialogue, tmp_path: Path) -> None:
-    path = tmp_path / "b.book"
-    dialogue.say("book new 1 8")
-    dialogue.say(f"book save {path}")
-    other = BookDialogue()
-    _, err = other.both(f"book load {path}")
-    assert str(os.getpid()) in err
-    assert "opened for reading" in err
-    assert "Level: 1" in other.say("book show")
-    for command in ("deviate", "edit f5 3", "fix", "depth 9", "save", "negamax"):
-        assert "reading only" in (refused := other.refused(f"book {command}"))
-        assert str(os.getpid()) in refused or command == "save"
-    dialogue.close()
-    other.say(f"book load {path}")
-    assert "finished" in other.say("book deviate")
-    other.close()
-
-
 def test_a_book_for_reading_that_is_saved_elsewhere_goes_on_there(dialogue: BookDialogue, tmp_path: Path) -> None:
     path, there = tmp_path / "b.book", tmp_path / "there.book"
     dialogue.say("book new 1 8")
@@ -344,21 +287,6 @@ def test_merge_and_diff_take_any_book(dialogue: BookDialogue, tmp_path: Path) ->
     dialogue.say("book fix")
     assert "no errors" in dialogue.say("book verify")
     assert dialogue.book.entry(*START).level == 2
-
-
-def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(f"{GAME}\n{GAME[:20]}d1\n")
-    (tmp_path / "b.txt").write_text("d3c5\n")
-    (tmp_path / "readme.md").write_text("no games\n")
-    dialogue.say("book new 1 10")
-    answer = dialogue.say(f"book add {tmp_path}")
-    assert "2 files" in answer
-    grown = contents(dialogue.book)
-    dialogue.say("book new 1 10 --discard")
-    dialogue.say(f"book add {tmp_path}/*.txt")
-    assert contents(dialogue.book) == grown
-    assert "no errors" in dialogue.say("book verify")
-    assert dialogue.say(f"book check {tmp_path / 'a.txt'}").splitlines()[-1].startswith("Positions : 0 missing, ")
 
 
 def test_the_named_openings_are_added_by_name(
@@ -456,16 +384,3 @@ def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
         dialogue.say(f"book load {aside}")
         assert contents(dialogue.book) == learnt
         dialogue.books.close()
-
-
-def test_finished_games_are_stored_where_that_is_wanted(dialogue: BookDialogue) -> None:
-    dialogue.say("book new 1 6")
-    dialogue.say("book off")
-    dialogue.session.settings.auto_store = True
-    dialogue.both("setboard " + "X" * 32 + "O" * 30 + "O- X")
-    count = len(dialogue.book)
-    dialogue.both("init")
-    dialogue.session.settings.mode = 2
-    dialogue.text.settle()
-    assert dialogue.session.game.position.over
-    assert len(dialogue.book) > count

@@ -10,7 +10,6 @@ from toys import contents
 
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.growth.schedule import RECIPES
-from desdaemon.book.record import START
 from desdaemon.core.search.loader import EngineFailure
 
 SEARCH = "desdaemon.book.growth.engine_evaluator.Searches.__call__"
@@ -162,7 +161,7 @@ def test_results_of_games_are_counted_once_and_move_after_a_loss(dialogue: BookD
     assert dialogue.books.choose(position.player, position.opponent, dialogue.session.settings) is not None
 
 
-def test_a_stopped_adding_of_games_counts_no_results(dialogue: BookDialogue, tmp_path: Path) -> None:
+def test_games_added_without_searches_and_fixed_make_the_same_book(dialogue: BookDialogue, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text(f"{GAME}\n")
     dialogue.say("book new 1 8")
@@ -174,20 +173,6 @@ def test_a_stopped_adding_of_games_counts_no_results(dialogue: BookDialogue, tmp
     dialogue.say("book new 1 8 --discard")
     dialogue.say(f"book add {path}")
     assert contents(dialogue.book) == grown_by_fix
-
-
-def test_shrinking(dialogue: BookDialogue) -> None:
-    grown(dialogue)
-    value = dialogue.book.entry(*START).score
-    count = len(dialogue.book)
-    assert "positions removed" in dialogue.say("book cut 5")
-    assert dialogue.book.entry(*START).score == value
-    assert dialogue.book.options.depth == 5
-    assert 1 < len(dialogue.book) < count
-    dialogue.say("book reduce 4 0 0")
-    assert dialogue.book.entry(*START).score == value
-    dialogue.say("book fix")
-    assert "no errors" in dialogue.say("book verify")
 
 
 def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> None:
@@ -240,21 +225,6 @@ def test_looking_back_with_the_book(dialogue: BookDialogue) -> None:
     assert len([line for line in dialogue.lines("book a 1") if " book " in line]) <= 1
 
 
-@pytest.mark.parametrize("name", ["b.dat", "b.egbk3", "b.txt", "b.book"])
-def test_every_format_can_be_saved_loaded_and_grown(dialogue: BookDialogue, tmp_path: Path, name: str) -> None:
-    grown(dialogue)
-    path = tmp_path / name
-    dialogue.say(f"book save {path}")
-    out, err = dialogue.both(f"book load {path}")
-    assert "positions" in out
-    assert err == "" or "forced passes" in err
-    dialogue.say("book depth 9")
-    dialogue.say("book fix")
-    assert "finished" in dialogue.say("book deviate 3 6")
-    dialogue.say("book save")
-    assert "no errors" in dialogue.say("book verify")
-
-
 def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> None:
     dialogue.say("book new 2 6")
     silent = dialogue.lines("book deviate 0 2")
@@ -270,42 +240,3 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     assert any("* to move" in line for line in shown)
     dialogue.say("book verbose 1")
     assert len(dialogue.lines("book deviate 6 8")) == 1
-
-
-def test_each_step_of_a_schedule_says_its_own_total(dialogue: BookDialogue, tmp_path: Path) -> None:
-    steps = tmp_path / "steps"
-    steps.write_text("learn 3 1 1 1 1\nlearn 5 4 8 8 1\n")
-    dialogue.say("book new 1 8")
-    first, second = dialogue.lines(f"book schedule {steps}")
-    assert int(first.split()[-2]) < int(second.split()[-2]) == len(dialogue.book)
-
-
-def test_a_seed_begins_the_choices_again(dialogue: BookDialogue) -> None:
-    dialogue.say("book new 1 8")
-    dialogue.say("book deviate 2 4")
-    settings = dialogue.session.settings
-
-    def chosen() -> list[object]:
-        return [dialogue.books.choose(*START, settings) for _ in range(20)]
-
-    dialogue.say("book-seed 7")
-    first = chosen()
-    assert chosen() != first
-    dialogue.say("book-seed 7")
-    assert chosen() == first
-
-
-def test_of_a_small_book_no_memory_a_position_is_said(dialogue: BookDialogue) -> None:
-    dialogue.say("book new 1 8")
-    assert "bytes a position" not in dialogue.say("book info")
-    dialogue.say("book enumerate 8")
-    assert "bytes a position" in dialogue.say("book info")
-
-
-def test_only_what_is_there_is_said_not_to_be_kept(dialogue: BookDialogue, tmp_path: Path) -> None:
-    dialogue.say("book new 1 60")
-    told = dialogue.lines(f"book export {tmp_path / 'b.txt'}")[0]
-    assert told.endswith("not kept: bounds; level, depth and errors of the book")
-    dialogue.say("book edit f5 4")
-    told = dialogue.lines(f"book export {tmp_path / 'b.txt'}")[0]
-    assert "scores that do not follow from leaves; that scores were set by hand (1)" in told

@@ -104,17 +104,6 @@ def new_book(path: Path, *commands: str) -> None:
 DEVIATE = "book deviate 3 5"
 
 
-def whole_book(path: Path, command: str, *options: str) -> list[tuple[int, ...]]:
-    """What a command that nothing disturbs makes of a new book."""
-    new_book(path)
-    daemon = Daemon("-book-file", str(path), *options)
-    daemon.say(command)
-    assert daemon.end() == 0, daemon.errors
-    with open_store(path) as store:
-        assert verify(store.book).clean
-        return contents(store.book)
-
-
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) -> None:
     path = tmp_path / "b.book"
@@ -151,36 +140,6 @@ def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) ->
     with open_store(path) as killed, open_store(other) as undisturbed:
         assert verify(killed.book).clean
         assert contents(killed.book) == contents(undisturbed.book)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [DEVIATE, "book learn 9 3 5 3 3"])
-def test_one_thread_two_threads_and_stops_make_the_same_book(command: str, tmp_path: Path) -> None:
-    one = whole_book(tmp_path / "1.book", command, "-book-tasks", "1")
-    assert len(one) > 50
-    assert whole_book(tmp_path / "2.book", command, "-book-tasks", "2") == one
-    path = tmp_path / "stopped.book"
-    new_book(path)
-    stopped = 0
-    for seconds in (0.05, 0.3, 0.6):
-        daemon = Daemon("-book-file", str(path))
-        daemon.say("book show", command)
-        daemon.until(rb"Level")
-        time.sleep(seconds)
-        daemon.say("stop")
-        begun = time.monotonic()
-        daemon.until(rb"stopped|finished")
-        assert time.monotonic() - begun < 30
-        stopped += b"stopped" in daemon.seen
-        daemon.say("book verify")
-        assert daemon.end() == 0
-        assert b"no errors" in daemon.seen
-    assert stopped
-    daemon = Daemon("-book-file", str(path))
-    daemon.say(command)
-    assert daemon.end() == 0
-    with open_store(path) as store:
-        assert contents(store.book) == one
 
 
 def test_a_book_that_cannot_be_opened_is_mentioned_and_not_touched(tmp_path: Path) -> None:

@@ -95,27 +95,6 @@ def test_two_books_are_compared(daemon: Operated) -> None:
     assert daemon.final("book.diff", {"file": "a.dat", "other": "inner/b.txt"})["only_first"] == 0
 
 
-def test_salvage(daemon: Operated, data: Path) -> None:
-    number = positions(daemon)
-    daemon.final("book.save", {"file": "a.book"})
-    daemon.final("book.new", {"discard": True, "level": 0, "depth": 6})
-    assert daemon.final("book.salvage", {"file": "a.book"})["positions"] == number
-    assert (data / "a.book").is_file()
-
-
-def test_extract(daemon: Operated, data: Path) -> None:
-    daemon.final("book.extract", {"file": "lines.txt"})
-    lines = (data / "lines.txt").read_text().split()
-    assert lines
-    assert all(daemon.final("legal", {"moves": line})["moves"] for line in lines)
-
-
-def test_schedule(daemon: Operated, data: Path) -> None:
-    (data / "inner" / "steps").write_text("1 0 0 0 1\n")
-    found = daemon.ask("book.schedule", {"file": "inner/steps"})
-    assert found["type"] == "final" or "line 1" in found["error"]["message"], found
-
-
 @pytest.mark.parametrize("op", ["book.add", "book.check"])
 @pytest.mark.parametrize(
     ("files", "number"),

@@ -85,11 +85,6 @@ def served() -> Served:
     return Served()
 
 
-@pytest.mark.parametrize(("threads", "helpers"), [(0, 7), (1, 0), (3, 2), (8, 7), (100, 7)])
-def test_no_more_helpers_than_were_asked_for(served: Served, threads: int, helpers: int) -> None:
-    assert served.pool.most(threads) == helpers
-
-
 def test_a_lonely_search_has_all_threads_and_gives_them_back(served: Served) -> None:
     main = served.occupy("one")
     team, search = served.helped("one")

@@ -126,20 +126,6 @@ def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
     assert again == [job]
 
 
-def test_progress_counts_what_is_left_of_a_phase(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("desdaemon.core.books.jobs.time.monotonic", lambda: now[0])
-    job = BookJob(1, "book.fix", "me", lambda job: {})
-    job.report("scan", 0, 100, 9)
-    assert job.progress.eta_s is None
-    now[0] += 2
-    job.report("scan", 20, 100, 9)
-    assert (job.progress.rate, job.progress.eta_s) == (10.0, 8.0)
-    now[0] += 1
-    job.report("search", 1, 4, 9)
-    assert job.progress.eta_s is None
-
-
 def test_the_end_cancels_what_runs_and_what_comes() -> None:
     jobs = BookJobs()
     begun = threading.Event()

@@ -88,6 +88,23 @@ def test_cancelling(daemon: Operated) -> None:
     assert daemon.code("cancel", {"target": 1, "job": 1}) == "bad_request"
 
 
+def test_a_higher_priority_goes_first(daemon: Operated) -> None:
+    endless = daemon.request("analyze", ENDLESS)
+    until(lambda: daemon.services.scheduler.running == 1)
+    asked = [daemon.request("analyze", {"moves": "f5", "depth": 3 + rank, "priority": rank}) for rank in (0, 5, -1)]
+    daemon.final("cancel", {"target": endless})
+    for number in asked:
+        daemon.ends(number)
+    over = [reply["id"] for reply in daemon.replies if reply["id"] in asked and reply["type"] == "final"]
+    assert over == [asked[1], asked[0], asked[2]]
+
+
+def test_without_a_book_nothing_is_found(daemon: Operated) -> None:
+    assert daemon.final("book.get", {"moves": "f5"}) == {"found": False}
+    assert daemon.code("book.store", {"moves": "f5"}) == "not_found"
+    assert daemon.final("status")["book"]["positions"] == 0
+
+
 def test_somebody_who_waits_for_a_move_goes_before_an_analysis(daemon: Operated) -> None:
     endless = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
@@ -308,24 +325,6 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
         assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
     for job in going:
         assert job.wait(20)
-
-
-@pytest.mark.parametrize("word", ["book", "b"])
-def test_lines_of_one_that_has_gone_are_carried_out_on_its_board(daemon: Operated, word: str) -> None:
-    daemon.final("book.new", {"level": 1, "depth": 10})
-    daemon.final("book.store", {"moves": "f5d6c3"})
-    gone = ClientRecord("gone", "editor")
-    for line in (f"depth {ENDLESS_DEPTH}", "book-usage off"):
-        daemon.request("text", {"line": line}, gone)
-    hint = daemon.request("text", {"line": "hint"}, gone)
-    until(lambda: daemon.services.scheduler.running)
-    for line in ("play f5d6c3", f"{word} delete", "init", "hint"):
-        daemon.request("text", {"line": line}, gone)
-    daemon.services.operations.drop(gone)
-    assert daemon.ends(hint)[-1]["error"]["code"] == "cancelled"
-    until(lambda: not daemon.final("book.get", {"moves": "f5d6c3"})["found"])
-    assert daemon.final("book.get")["found"]
-    until(lambda: not daemon.services.scheduler.running)
 
 
 def test_a_book_command_behind_a_refused_line_dies_with_its_client(tmp_path: Path) -> None:

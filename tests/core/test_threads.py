@@ -9,22 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from desdaemon.core import threads
-from desdaemon.core.threads import ThreadPool, begin
+from desdaemon.core.threads import ThreadPool
 
 WAIT_S = 30
-
-
-def test_a_thread_has_its_name_and_does_its_work() -> None:
-    names: list[str] = []
-    done = threading.Event()
-
-    def work() -> None:
-        names.append(threading.current_thread().name)
-        done.set()
-
-    begin(work, "worker")
-    assert done.wait(WAIT_S)
-    assert names == ["worker"]
 
 
 class Machine:

@@ -11,7 +11,6 @@ import referee
 from served import ENDLESS, Peer, line_of
 from waits import until
 
-EMPTY_BOARD = "-" * 64
 START = "---------------------------OX------XO--------------------------- X"
 BASIC = {"ping", "hello", "metrics", "status", "text", "analyze", "legal", "book.get", "jobs", "cancel", "shutdown"}
 BOOK = {
@@ -60,32 +59,6 @@ def test_other_numbers_of_frames_are_answered_or_counted(admin: Peer, frames: li
             return
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"\x81",
-        b"\x80\x80",
-        b"\xde\xff\xff",
-        b"\xdf\xff\xff\xff\xff",
-        b"\x81\xa1v",
-        b"\x81\xa1\xff\x01",
-        b"\x81\x01\x01",
-        b"\x81\xa1a\xc1",
-        b"\x81\xa1a" * 5000 + b"\x80",
-        b"\x81\xa1a\xdd\xff\xff\xff\xff",
-        b"\x81\xa1a\xdd" + (60_000).to_bytes(4, "big") + b"\x80" * 60_000,
-        b"\x81\xa4args" + b"\x91" * 100_000 + b"\x90",
-        b"\x81\xa1a\xd4\x05\x00",
-        b"\x82\xa1v\x01\xa1v\x01",
-        b"\x80",
-    ],
-)
-def test_what_is_no_request_is_a_bad_request(admin: Peer, body: bytes) -> None:
-    admin.send(body)
-    reply = admin.reply()
-    assert (reply["type"], reply["id"], reply["error"]["code"]) == ("error", None, "bad_request")
-
-
 def test_one_mebibyte_is_the_limit(admin: Peer) -> None:
     def request(size: int) -> bytes:
         empty = msgpack.packb({"v": 1, "id": 7, "op": "ping", "args": {"x": b"\0" * 70_000}})
@@ -102,31 +75,11 @@ def test_one_mebibyte_is_the_limit(admin: Peer) -> None:
             assert (reply["type"], reply["error"]["code"]) == ("error", "too_large")
 
 
-def test_the_version_of_the_protocol(admin: Peer) -> None:
-    for version in (0, 2, 10**6):
-        assert admin.refused("ping", v=version) == "unsupported_version"
-    for version in ("1", None, 1.0, True):
-        assert admin.refused("ping", v=version) in ("bad_request", "unsupported_version")
-
-
-def test_unknown_operations(admin: Peer) -> None:
-    for op in ("", "Ping", "book", "book.", "book.nonsense", "a" * 5000, "ping\n"):
-        assert admin.refused(op) == "unknown_op"
-    for op in (None, 3, ["ping"], {"a": 1}):
-        assert admin.refused(op) == "bad_request"
-
-
 def test_unknown_arguments_give_a_warning(admin: Peer) -> None:
     reply = admin.ask("legal", {"bord": START, "moves": "f5"})
     assert (reply["type"], len(reply["data"]["moves"])) == ("final", 3)
     assert any("bord" in warning for warning in reply["warnings"])
     assert "warnings" not in admin.ask("legal", {"moves": "f5"})
-
-
-def test_arguments_are_a_map(admin: Peer) -> None:
-    for op in admin.final("hello")["ops"]:
-        for args in (3, "x", [1], True, b"x"):
-            assert admin.refused(op, args) == "bad_request", (op, args)
 
 
 # --- the operations
@@ -180,27 +133,6 @@ def test_legal_moves_are_the_referees(admin: Peer) -> None:
         assert admin.final("legal", {"board": data["board"].replace(" ", "")}) == data
 
 
-def line_before_a_pass() -> tuple[str, str]:
-    """Moves after which the side to move has to pass, and the move that follows the pass."""
-    for seed in range(200):
-        cells, played = referee.start(), ""
-        for move in referee.random_moves(seed, 60):
-            if not referee.legal_moves(cells):
-                return played, referee.name(move).lower()
-            cells = referee.play(cells, move)
-            played += referee.name(move).lower()
-    raise AssertionError("no line with a pass")
-
-
-def test_forced_passes_may_be_left_out(admin: Peer) -> None:
-    before, move = line_before_a_pass()
-    assert admin.final("legal", {"moves": before})["moves"] == ["pa"]
-    assert [found["move"] for found in admin.final("analyze", {"moves": before, "level": 1})["moves"]] == ["pa"]
-    lines = [before + passing + move for passing in ("", "pa", "ps")]
-    answers = [admin.final("legal", {"moves": line}) for line in lines]
-    assert answers[0] == answers[1] == answers[2]
-
-
 def analysis_is_sound(data: dict[str, Any], legal: list[str]) -> None:
     assert data.keys() >= {"board", "moves", "nodes", "time_ms", "canonical"}
     for move in data["moves"]:
@@ -241,21 +173,6 @@ def test_solved_positions_have_the_referees_scores(admin: Peer) -> None:
         assert all(move["exact"] for move in data["moves"])
 
 
-def test_mirrored_positions_have_one_canonical_position(admin: Peer) -> None:
-    found = {admin.final("analyze", {"moves": move, "level": 1})["canonical"] for move in ("f5", "e6", "d3", "c4")}
-    assert len(found) == 1
-
-
-def test_plies_of_a_game(admin: Peer) -> None:
-    replies = admin.replies(admin.request("analyze", {"moves": "f5d6c3d3c4", "plies": [0, 2, 5], "level": 1}))
-    *partials, final = replies
-    assert sorted(partial["data"]["ply"] for partial in partials) == [0, 2, 5]
-    assert all(partial["type"] == "partial" and partial["data"]["done"] is True for partial in partials)
-    assert [data["ply"] for data in final["data"]["plies"]] == [0, 2, 5]
-    for ply, data in zip((0, 4, 10), final["data"]["plies"], strict=True):
-        analysis_is_sound(data, admin.final("legal", {"moves": "f5d6c3d3c4"[:ply]})["moves"])
-
-
 def test_partials_of_an_analysis(admin: Peer) -> None:
     legal = admin.final("legal", {"moves": "f5d6c3"})["moves"]
     number = admin.request("analyze", {"moves": "f5d6c3", "partial_ms": 10, **ENDLESS})
@@ -269,61 +186,6 @@ def test_partials_of_an_analysis(admin: Peer) -> None:
     # Of a search that nothing has interrupted yet, too.
     assert times[-1] > 0
     admin.final("cancel", {"target": number})
-
-
-def test_priority_goes_first(admin: Peer) -> None:
-    endless = [admin.request("analyze", {"moves": line_of(seed, 4), **ENDLESS}) for seed in range(2)]
-    until(lambda: admin.final("status")["running"] == 2)
-    # Whatever has begun before it comes: six of which two can run at a time are not over before it.
-    asked = {"time_ms": 600, "book": "ignore"}
-    low = [admin.request("analyze", {"moves": line_of(seed, 5), **asked, "priority": 0}) for seed in range(50, 56)]
-    high = admin.request("analyze", {"moves": line_of(60, 5), **asked, "priority": 5})
-    admin.request("cancel", {"target": endless[0]})
-    over: set[int] = set()
-    while high not in over:
-        over.add(admin.reply()["id"])
-    assert not over.issuperset(low)
-    admin.final("cancel", {"all": True})
-
-
-def test_bad_positions(admin: Peer) -> None:
-    ops = ("legal", "analyze", "book.get")
-    for board in ("", "X", EMPTY_BOARD[1:] + " X", EMPTY_BOARD + " Z", EMPTY_BOARD, "é" * 65, "\0" * 65, START[:-1]):
-        for op in ops:
-            assert admin.refused(op, {"board": board}) == "bad_position", (op, board)
-    for op in ops:
-        for moves in ("a1", "f5f5", "f5d6c3a1", "pa", "f5pa"):
-            assert admin.refused(op, {"moves": moves}) == "illegal_move", (op, moves)
-        for moves in ("z9", "f", "f5d", "f5\0"):
-            assert admin.refused(op, {"moves": moves}) in ("bad_request", "illegal_move"), (op, moves)
-        for board in (3, ["X"], True, b"X" * 64):
-            assert admin.refused(op, {"board": board}) in ("bad_request", "bad_position")
-
-
-@pytest.mark.parametrize(
-    ("argument", "values"),
-    [
-        ("level", [-1, 61, 10**30 % 2**63, "3", 1.5, True, [1]]),
-        ("depth", [-1, 61, "3", True]),
-        ("selectivity", [0, 50, 101, "73"]),
-        ("nodes", [-1, "5", 2**64 - 1, 1.0]),
-        ("time_ms", [-1, "5", 2**63]),
-        ("multipv", [0, -1, 1000, "2"]),
-        ("allow", ["f5", [1], [["f5"]], {"f5": 1}]),
-        ("avoid", ["f5", [1], 3]),
-        ("book", ["maybe", 1, True]),
-        ("partial_ms", [-1, "x", 0.5]),
-        ("priority", ["high", 2**63, 1.5]),
-        ("plies", [3, ["1"], [1.0], [-1], [99], "0"]),
-    ],
-)
-def test_arguments_of_the_wrong_kind_are_named(admin: Peer, argument: str, values: list[Any]) -> None:
-    for value in values:
-        args = {"moves": "f5", "depth": 2, argument: value} if argument == "selectivity" else {argument: value}
-        reply = admin.ask("analyze", args)
-        assert reply["type"] == "error", (value, reply)
-        assert reply["error"]["code"] == "bad_request", (value, reply)
-        assert reply["error"]["field"] == argument, (value, reply)
 
 
 def test_moves_to_look_at_have_to_be_legal(admin: Peer) -> None:

@@ -1,31 +1,12 @@
-"""The wire protocol from its contract alone, continued: cancelling, load, text, the book, roles, and ends."""
+"""The wire protocol from its contract alone, continued: ids in flight, text, jobs, and every operation."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgpack
 import zmq
-from served import ENDLESS, Peer, Served, line_of, serving
+from served import ENDLESS, Peer, Served, line_of
 
-# --- cancelling, ids in flight, load
-
-
-def test_cancelling_an_analysis(admin: Peer) -> None:
-    for wanted in (77, "by name"):
-        admin.request("analyze", {"moves": line_of(60, 6), **ENDLESS}, id=wanted)
-        number = admin.request("cancel", {"target": wanted})
-        found = {}
-        while len(found) < 2:
-            reply = admin.reply()
-            if reply["type"] != "partial":
-                found[reply["id"]] = reply
-        assert found[number]["data"] == {"cancelled": True}
-        assert found[wanted]["error"]["code"] == "cancelled"
-        assert admin.final("cancel", {"target": wanted}) == {"cancelled": False}
-    assert admin.refused("cancel", {}) == "bad_request"
-    assert admin.refused("cancel", {"target": [1]}) == "bad_request"
-    assert admin.refused("cancel", {"job": 10**9}) == "not_found"
+# --- ids in flight, load
 
 
 def test_nobody_cancels_the_request_of_another(admin: Peer, editor: Peer) -> None:
@@ -45,19 +26,16 @@ def test_an_id_in_flight_cannot_be_used_again(admin: Peer) -> None:
     assert admin.ask("ping", id="same")["type"] == "final"
 
 
-def test_too_many_in_flight_are_busy(admin: Peer) -> None:
-    most = admin.final("hello")["limits"]["in_flight"]
-    wanted = {admin.request("analyze", {"moves": line_of(63, 6), **ENDLESS}) for _ in range(most + 1)}
-    reply = admin.reply()
-    assert (reply["id"] in wanted, reply["type"], reply["error"]["code"]) == (True, "error", "busy")
-    wanted.remove(reply["id"])
-    for number in list(wanted):
-        admin.request("cancel", {"target": number}, id=f"c{number}")
-    while wanted:
-        reply = admin.reply()
-        if reply["id"] in wanted and reply["type"] != "partial":
-            wanted.remove(reply["id"])
-            assert reply["error"]["code"] == "cancelled"
+def test_two_hundred_clients_all_get_their_turn(daemon: Served) -> None:
+    with Peer(daemon.ipc) as greedy:
+        for seed in range(30):
+            greedy.request("analyze", {"moves": line_of(seed, 10), "level": 8, "book": "ignore"})
+        peers = [Peer(daemon.ipc) for _ in range(200)]
+        for seed, peer in enumerate(peers):
+            peer.request("analyze", {"moves": line_of(1000 + seed, 12), "level": 2, "book": "ignore"})
+        for peer in peers:
+            assert peer.reply()["data"]["moves"]
+            peer.close()
 
 
 # --- text
@@ -102,38 +80,7 @@ def test_the_text_operation_shares_the_board(admin: Peer) -> None:
     assert "f5" not in admin.final("text", {"line": "moves"})["out"].lower()
 
 
-def test_stop_ends_a_search_of_the_same_client(admin: Peer) -> None:
-    admin.text("level 60")
-    admin.send(b"hint")
-    admin.send(b"stop")
-    admin.receive()
-    admin.receive()
-    admin.text("level 1")
-
-
-# --- the book
-
-
-def test_look_ups_and_stores(admin: Peer) -> None:
-    line = line_of(70, 8)
-    assert admin.final("book.get", {"moves": line})["found"] is False
-    replies = admin.replies(admin.request("book.store", {"moves": line}))
-    for partial in replies[:-1]:
-        assert partial["data"].keys() >= {"job", "phase", "done", "total", "eta_s", "positions"}
-    data = replies[-1]["data"]
-    assert data.keys() >= {"job", "added", "changed", "positions", "time_s"}
-    assert data["added"] > 0
-    look = admin.final("book.get", {"moves": line})
-    assert look.keys() >= {"found", "level", "score", "lower", "upper", "wins", "draws", "losses"}
-    assert look.keys() >= {"lines", "grade", "links", "leaf"}
-    assert look["found"] is True
-    assert look["leaf"].keys() >= {"move", "score", "level"}
-    before = admin.final("book.get", {"moves": line[:-2]})
-    assert {link["move"] for link in before["links"]} >= {line[-2:]}
-    assert all(link.keys() >= {"move", "score"} for link in before["links"])
-    answer = admin.final("analyze", {"moves": line[:-2], "book": "only"})
-    assert {move["source"] for move in answer["moves"]} == {"book"}
-    assert admin.final("book.get", {"moves": line_of(71, 30)})["found"] is False
+# --- jobs
 
 
 def test_jobs_are_listed_watched_and_cancelled(daemon: Served, admin: Peer, editor: Peer) -> None:
@@ -199,14 +146,3 @@ def begin_again(peer: Peer) -> None:
     peer.final("book.load", {"discard": True, "file": "shared.book"})
     peer.final("book.level", {"level": 1})
     peer.final("book.depth", {"depth": 20})
-
-
-# --- roles, ends, and what only a daemon of its own can show
-
-
-def test_without_a_book_nothing_is_found(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        reply = peer.ask("book.get", {"moves": "f5"})
-        assert reply.get("data", {}).get("found") is False or reply["error"]["code"] == "not_found"
-        assert peer.refused("book.store", {"moves": "f5"}) == "not_found"
-        assert peer.final("status")["book"]["positions"] == 0

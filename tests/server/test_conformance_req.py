@@ -76,17 +76,6 @@ def test_every_operation_of_the_contract(peer: Peer) -> None:
         assert data.keys() >= ({"job", "added", "changed", "positions", "time_s"} if op in JOBS else set()), op
 
 
-def test_the_last_reply_is_the_same_on_both_kinds(daemon: Served) -> None:
-    with Peer(daemon.ipc) as dealer, Peer(daemon.ipc, zmq.REQ) as req:
-        for op in ("legal", "analyze", "book.get", "text"):
-            found = [peer.final(op, FINALS[op]) for peer in (dealer, req)]
-            for data in found:
-                for part in (data, *data.get("plies", [])):
-                    for name in ("time_ms", "nodes", "cached"):
-                        part.pop(name, None)
-            assert found[0] == found[1], op
-
-
 @pytest.mark.parametrize(("code", "op", "args", "envelope"), ERRORS, ids=[f"{row[0]}-{row[1]}" for row in ERRORS])
 def test_error_codes(peer: Peer, code: str, op: str, args: Any, envelope: dict[str, Any]) -> None:
     number = peer.request(op, args, **envelope)

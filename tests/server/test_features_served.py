@@ -47,22 +47,6 @@ def test_deeper_and_deeper_until_a_cancel(peer: Peer) -> None:
     assert (cancelled["id"], cancelled["data"]) == (cancel, {"cancelled": True})
 
 
-def test_others_are_answered_between_the_lists_of_a_client(served: Served, peer: Peer) -> None:
-    items = [{"moves": line_of(seed, 20)} for seed in range(150)]
-    lists = [peer.request("analyze", {"positions": items, "level": 5, "book": "ignore"}) for _ in range(3)]
-    with Peer(served.ipc) as other:
-        assert other.final("analyze", {"moves": line_of(77, 21), "level": 3, "book": "ignore"})["moves"]
-    replies = [peer.reply() for _ in lists]
-    assert {reply["id"] for reply in replies} == set(lists)
-    assert all(len(reply["data"]["results"]) == len(items) for reply in replies)
-
-
-def test_an_endless_search_of_the_end_of_a_game_comes_to_an_end(peer: Peer) -> None:
-    data = peer.final("analyze", {"moves": line_of(2, 50), "until": "cancelled"})
-    assert "finished" not in data
-    assert data["moves"][0]["exact"]
-
-
 def test_a_budget_of_nodes_holds_for_the_whole_game(peer: Peer) -> None:
     for budget in (2_000, 60_000):
         asked = {"moves": line_of(4, 40), "plies": list(range(41)), "game_nodes": budget, "book": "ignore"}

@@ -118,19 +118,6 @@ def test_a_hundred_thousand_messages(lone: Served) -> None:
     disturb(lone, 100_000, seed=10**6)
 
 
-def test_a_client_that_never_reads(lone: Served) -> None:
-    with Peer(lone.ipc) as deaf, Peer(lone.ipc) as other:
-        deaf.socket.rcvhwm = 1
-        other.final("ping")
-        before = lone.memory_mb
-        for number in range(20_000):
-            deaf.request("hello", id=number)
-            if number % 1000 == 0:
-                assert other.final("ping") == {}
-        assert other.final("ping") == {}
-        assert lone.memory_mb < before + GROWTH_MB
-
-
 def test_a_client_that_floods(lone: Served) -> None:
     with Peer(lone.ipc) as flood, Peer(lone.ipc) as other:
         for number in range(3_000):

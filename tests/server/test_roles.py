@@ -211,11 +211,6 @@ def test_failed_handshakes_are_logged_once_with_their_number(locked: Served) -> 
     assert locked.log.read_text().count("handshakes refused") <= before + 2
 
 
-def test_secret_files_are_secret(locked: Served) -> None:
-    for file in (locked.data.parent / "keys").rglob("*"):
-        assert file.stat().st_mode & 0o077 == 0, file
-
-
 # --- files
 
 OUTSIDE = (

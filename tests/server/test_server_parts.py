@@ -28,7 +28,6 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
-from desdaemon.server.server import _hold
 
 MOST_A_SECOND = 20
 
@@ -367,11 +366,3 @@ def test_folders_are_those_of_the_command_line_wherever_the_daemon_works(
     KeyStore("keys").new("laptop", "reader")
     _, options = read_options(["--keys", "keys", "--data", "data", "--bind", "tcp://127.0.0.1:6464"])
     assert (options.keys_folder, options.data_folder) == (str(tmp_path / "keys"), str(tmp_path / "data"))
-
-
-def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
-    lock = _hold(str(tmp_path))
-    with pytest.raises(BadInput, match=str(os.getpid())):
-        _hold(str(tmp_path))
-    lock.release()
-    _hold(str(tmp_path)).release()

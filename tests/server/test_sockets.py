@@ -159,18 +159,6 @@ def test_no_line_that_must_be_carried_out_is_overlooked(line: str, blank: str, f
     assert read_line(line).outlives == (command.long or command.writes)
 
 
-def test_where_lines_were_refused_the_wrong_position_is_not_deleted(make: Callable[..., Loop]) -> None:
-    loop = make(in_flight=2, grace_s=0)
-    with Peer(loop.ipc) as staying:
-        staying.final("book.new", {"level": 1, "depth": 10})
-        for _ in range(5):
-            with RawPeer(loop.ipc).greet() as leaving:
-                leaving.send(frame(b"redo") * 20 + frame(b"play f5d6c3") + frame(b"book delete"))
-            until(lambda: len(loop.sockets.peers) == 1 and not loop.sockets.in_flight())
-            assert staying.text("book show")
-            assert staying.final("book.get")["found"]
-
-
 def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:
     loop = make()
     with RawPeer(loop.ipc).greet(identity=b"anna") as peer:

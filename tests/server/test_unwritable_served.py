@@ -82,24 +82,6 @@ def all_can_be_read(peer: Peer) -> None:
         assert reply["type"] == "final", (op, reply)
 
 
-def test_a_change_whose_journal_is_gone_is_an_internal_error(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as peer:
-        grown(peer)
-        (served.data / "a.book.journal").unlink()
-        for op, args in (
-            ("book.store", {"moves": line_of(3, 12)}),
-            ("book.edit", {"move": "f5", "score": 2}),
-            ("book.delete", {"moves": "f5"}),
-            ("book.negamax", {}),
-            ("book.depth", {"depth": 22}),
-        ):
-            error = peer.ask(op, args)["error"]
-            assert error["code"] == "internal", (op, error)
-            assert "a.book.journal" in error["message"]
-            assert str(served.data) not in error["message"]
-        assert not peer.final("status")["book"]["writable"]
-
-
 def test_a_full_disk_and_room_again(tmp_path: Path, disk: Path) -> None:
     with serving(tmp_path) as served, Peer(served.ipc) as peer:
         grown(peer)
