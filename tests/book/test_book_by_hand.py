@@ -191,21 +191,6 @@ def test_moves_without_a_score_come_last() -> None:
         assert scored == sorted(scored, reverse=True)
 
 
-def test_every_legal_move_is_shown_with_accuracy_and_lines(dialogue: BookDialogue) -> None:
-    dialogue.say("book new 1 8")
-    dialogue.say("book deviate 2 6")
-    dialogue.say("play f5")
-    lines = dialogue.lines("book show")
-    header = next(number for number, line in enumerate(lines) if line.startswith(" move"))
-    assert header
-    rows = lines[header + 1 :]
-    assert len(rows) == 3
-    for row in rows:
-        if row.startswith((" [", " <")):
-            assert row.split()[-3] in ("A", "B", "C", "D", "E", "F", "AA")
-            assert row.split()[-2].isdigit()
-
-
 def test_info_tells_rule_date_and_hash(dialogue: BookDialogue, tmp_path: object) -> None:
     dialogue.say("book new 1 6")
     lines = dialogue.lines("book info")

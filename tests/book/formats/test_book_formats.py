@@ -2,7 +2,6 @@
 
 import itertools
 import lzma
-import os
 import struct
 import threading
 import time
@@ -55,24 +54,6 @@ def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: Path) -> None:
     assert len(registry.load(path).book) == len(book)
     path.write_bytes(data.decode().encode("utf-16"))
     with pytest.raises(Unreadable, match="this is UTF-16: save it as UTF-8"):
-        registry.load(path)
-
-
-def test_damaged_packed_text_is_refused(tmp_path: Path) -> None:
-    book, path = whole_games(1), tmp_path / "a.txt.xz"
-    registry.save(path, book)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(Unreadable, match="cannot be unpacked"):
-        registry.load(path)
-    path.write_bytes(whole[:20] + bytes(20) + whole[40:])
-    with pytest.raises(Unreadable, match="cannot be unpacked"):
-        registry.load(path)
-    path.with_name("b").write_bytes(lzma.compress(b"no book\n" * 100))
-    with pytest.raises(Unreadable, match="not a book"):
-        registry.load(path.with_name("b"))
-    path.write_bytes(lzma.compress(lzma.decompress(whole).replace(b"X,1,", b"X,99,", 1)))
-    with pytest.raises(Unreadable, match="line 1: the level 99"):
         registry.load(path)
 
 
@@ -387,28 +368,6 @@ def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
     fix(book, Worker(toy))
     assert registry.save(tmp_path / "a.dat", book).notes == []
     assert not len(read_dat(tmp_path / "a.dat").faults())
-
-
-def test_opening_any_book(tmp_path: Path) -> None:
-    book = small_book()
-    registry.save(tmp_path / "a.dat", book)
-    opened = registry.open_any(tmp_path / "a.dat")
-    assert (opened.store, opened.format) == (None, "edax")
-    assert contents(opened.book) == contents(book)
-    path = tmp_path / "a.book"
-    create_store(path, book).close()
-    first = registry.open_any(path)
-    assert first.store is not None
-    assert first.notes == []
-    second = registry.open_any(path)
-    assert second.store is not None
-    assert second.store.read_only
-    assert f"process {os.getpid()} writes it" in second.notes[0]
-    second.store.close()
-    first.store.close()
-    (tmp_path / "x").write_bytes(b"hello")
-    with pytest.raises(Unreadable):
-        registry.open_any(tmp_path / "x")
 
 
 def test_an_unfixed_book_saved_as_our_own_says_which_leaves_are_links(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import format_fuzz
 import numpy as np
 import pytest
 
-from desdaemon.book.errors import Damaged, Unreadable
+from desdaemon.book.errors import Unreadable
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
@@ -83,22 +83,6 @@ def test_a_segment_has_its_place_and_a_free_slot(book: Path, at: int, value: int
     for check in (True, False):
         with pytest.raises(Unreadable, match=r"impossible numbers|has .* positions"):
             snapshot.read(book, check=check)
-
-
-def test_an_index_without_a_free_slot_ends_no_look_up(book: Path) -> None:
-    def fill(data: bytearray, header: snapshot.SnapshotHeader) -> None:
-        for number in range(1024):
-            (place,) = struct.unpack_from("<Q", data, header.segments_at + 24 * number)
-            data[place : place + 16] = bytes([1 + number % 255]) * 16
-
-    change(book, fill)
-    with pytest.raises(Unreadable, match="of its table"):
-        snapshot.read(book)
-    table = snapshot.read(book, check=False).table
-    for number in range(3000):
-        assert table.find_canonical(number, 1 << 40) < 0
-    with pytest.raises(Damaged):
-        table.insert(1, 1 << 40)
 
 
 @pytest.mark.parametrize(("at", "value"), [(35, 61), (35, 128), (36, 66), (36, 255), (38, 99), (39, 8), (32, 128)])

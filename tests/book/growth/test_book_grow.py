@@ -35,7 +35,7 @@ from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import SelfPlayTerms, self_play
 from desdaemon.book.growth.shrink import cut, prune, prune_marks
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
-from desdaemon.book.negamax import FaultyRows, LayerOrder, margins_of, negamax, negamax_from
+from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
@@ -196,14 +196,6 @@ def test_leaves_count_with_edaxs_rule_only() -> None:
         book.put(PositionEntry(*child, score=0, level=1, leaf_move=leaf, leaf_score=5, leaf_level=1))
         book.negamax()
         assert book.entry(*child).score == score
-
-
-def test_colours_are_one() -> None:
-    book = new_book(BookOptions(level=1, min_empties=50), toy)
-    cells = referee.from_bits(*START)
-    swapped = referee.to_bits([[-disc for disc in row] for row in cells])
-    # The same position seen with the other colour to move is another one; its mirror image is the same.
-    assert book.entry(*swapped) == book.entry(*START)
 
 
 def test_threads_and_repetition_change_nothing() -> None:
@@ -588,25 +580,6 @@ def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
     assert book.unverified_rows() is None
     book.negamax()
     assert verify(book).clean
-
-
-def test_a_pass_lists_the_rows_of_faulty_leaves_while_they_are_few() -> None:
-    book = game_book(5, games=8)
-    fix(book, Worker(toy))
-    bare = [row for row in range(len(book)) if book.table.entry(row).has_leaf][:3]
-    for row in bare:
-        book.put(book.table.entry(row).without_leaf())
-    assert set(book.faults()[:, 0].tolist()) == set(bare)
-    for most, listed in ((3, set(bare)), (2, None)):
-        for threads in (1, 2):
-            faulty = FaultyRows(most)
-            negamax(book.table, book.options, threads=threads, faulty=faulty)
-            assert faulty.rows == listed
-    book.forget_state()
-    book.negamax()
-    above = {parent for row in bare for parent in book.table.parents(row)}
-    assert set(book.unverified_rows().tolist()) == {*bare, *above}
-    assert not book.complete
 
 
 # ---------------------------------------------------------------------------------------------------- many games

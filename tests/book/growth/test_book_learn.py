@@ -1,6 +1,5 @@
 """Learning, reducing, leaves searched again, grades, results, schedules."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.add import add_positions, fix
-from desdaemon.book.growth.game_results import adjust, count, live_game, weight
-from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.game_results import adjust, count, live_game
 from desdaemon.book.growth.learn import (
     NO_LIMIT,
     Window,
@@ -20,7 +18,6 @@ from desdaemon.book.growth.learn import (
     learn,
     recalculate_leaves,
     reduce,
-    repair_level,
     walk,
 )
 from desdaemon.book.growth.rounds import CommandProgress, Worker
@@ -216,10 +213,6 @@ def test_leaves_are_searched_again_in_the_window_alone() -> None:
     assert recalculate_leaves(book, START, Worker(toy), small, 9).searches == 0
 
 
-def test_repair_levels() -> None:
-    assert [repair_level(level) for level in (1, 2, 3, 10, 21, 22, 27, 40)] == [1, 1, 1, 8, 19, 20, 21, 20]
-
-
 def test_reducing_to_lines_that_are_read_to_the_end() -> None:
     book = learnt()
     fewest = min(entry.empties for entry in contents(book))
@@ -338,23 +331,6 @@ def test_no_export_calls_a_score_surer_than_its_search_was(name: str, tmp_path: 
     assert f"levels that mean more there, so that lower ones are written ({lower})" in lost
 
 
-def test_letters_join_as_flags() -> None:
-    of = {"A": SOLVED, "B": SOLVED | READ, "C": READ, "D": SOLVED | GUESSED, "E": READ | GUESSED, "F": GUESSED}
-    for number in range(1, 7):
-        for letters in itertools.combinations("ABCDEF", number):
-            joined = 0
-            for letter in letters:
-                joined |= of[letter]
-            solved = bool(set(letters) & set("ABD"))
-            read = bool(set(letters) & set("BCE"))
-            guessed = bool(set(letters) & set("DEF"))
-            found = LETTERS[joined]
-            if guessed:
-                assert found == ("D" if solved else "E" if read else "F")
-            else:
-                assert found == ("B" if solved and read else "A" if solved else "C")
-
-
 def test_only_near_moves_count_and_the_second_letter_looks_two_discs_far() -> None:
     book = graded(EGAROUCID_LEVELS, d6=60, f4=20)
     child = canonical(*referee.to_bits(referee.play(referee.from_bits(*ROOT), referee.square("f4"))))
@@ -430,13 +406,6 @@ def test_a_lost_game_weighs_most_at_its_end(loser: int) -> None:
     assert all(min(book.table.results(row)[::2]) > 0 for row in rows)
 
 
-def test_weights_rise_from_0_to_1() -> None:
-    weights = [weight(ply, 20) for ply in range(21)]
-    assert (weights[0], weights[-1]) == (0, 1)
-    assert weights == sorted(weights)
-    assert weight(0, 0) == 1
-
-
 # ---------------------------------------------------------------------------------------------------- schedules
 
 
@@ -474,26 +443,3 @@ def test_recipes_search_as_their_grades_say() -> None:
 def test_bad_schedules(text: str, problem: str) -> None:
     with pytest.raises((ValueError, OutOfRange), match=problem):
         parse(text)
-
-
-def test_a_schedule_on_a_toy_search_alternates_with_correction_until_nothing_changes() -> None:
-    book = small_book(depth=10)
-    steps = parse("learn 4 6 12 6 1\nlearn 5 2 4 2 2 # narrower and deeper")
-    for _ in range(4):
-        added = 0
-        for step in steps:
-            added += learn(book, START, Worker(toy), step.window, step.leaf_error, step.level).added
-        book.negamax()
-        if not added:
-            break
-    assert not added
-    assert verify(book).clean
-
-
-def test_learning_beside_a_deviated_book() -> None:
-    book = small_book(depth=6)
-    deviate(book, START, Worker(toy), 2, 6)
-    before = set(entries(book))
-    learn(book, START, Worker(toy), Window(6, 3, 6), 3, 3)
-    assert before <= set(entries(book))
-    assert verify(book).clean

@@ -15,7 +15,7 @@ from toys import contents, game_positions, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.growth.add import BookGame, add_games
-from desdaemon.book.growth.game_results import Results, adjust, count, live_game, weight
+from desdaemon.book.growth.game_results import adjust, count, live_game, weight
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
 from desdaemon.book.options import BookOptions
@@ -107,11 +107,6 @@ def test_one_game_is_counted_and_then_adjusted() -> None:
         flat = plain.table.results(plain.table.find(*positions[ply]))
         assert flat == ((1, 0, 0) if ply % 2 == 0 else (0, 0, 1))
         assert (won, lost) == pytest.approx((1.2 ** (ply / 10), 0) if ply % 2 == 0 else (0, 1.2 ** (ply / 10)))
-
-
-def test_weights_are_shown_short() -> None:
-    assert str(Results(12, 0, 5.25)) == "12 won, 0 drawn, 5.2 lost"
-    assert Results(12, 1, 5).games == 18
 
 
 # ------------------------------------------------------------------------------------------------ commands
@@ -238,11 +233,6 @@ def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
     assert "not in the book" in dialogue.refused("book self-play 1") or dialogue.book.entry(
         *dialogue.session.game.position[:2]
     )
-
-
-def test_results_choose_the_moves_of_self_play() -> None:
-    book, _, _ = played(4, settings=MoveChoice(choice=Choice.RESULTS))
-    assert book.table.keeps_results
 
 
 def test_a_bad_line_put_in_by_hand_is_abandoned_within_100_games(dialogue: BookDialogue) -> None:

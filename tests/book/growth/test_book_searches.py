@@ -17,7 +17,6 @@ from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.book.table import BookTable
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
 
@@ -50,28 +49,6 @@ def test_any_number_of_threads_grows_the_same_book() -> None:
         books.append(contents(book))
     assert books[0] == books[1]
     assert len(books[0]) > 10
-
-
-def test_telling_a_command_to_stop_halts_its_searches() -> None:
-    search = Searches()
-    book = new_book(BookOptions(level=2, min_empties=51), search)
-    deviate(book, START, Worker(search), 6, 12)
-    ended: list[int] = []
-    worker = Worker(
-        search,
-        threads=2,
-        on_progress=lambda report: report.stage != "search",
-        halt=lambda: (ended.append(1), search.stop())[0],
-    )
-    book.options = book.options.at_level(1)
-    book.put(book.entry(*START)._replace(leaf_move=65, leaf_score=-127))
-    for entry in contents(book)[:5]:
-        book.put(book.entry(*entry[:2]).without_leaf())
-    outcome = deviate(book, START, worker, 6, 12)
-    assert not outcome.finished
-    assert outcome.searches == 1
-    assert ended
-    assert verify(book).clean
 
 
 def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
@@ -121,18 +98,6 @@ def test_what_a_book_knows_is_what_its_links_lead_to(opening: tuple[int, ...]) -
     discs = [(entry[0] | entry[1]).bit_count() for entry in known]
     assert discs == sorted(discs)
     assert all(entry[4] == level_limits(2, 64 - count) for entry, count in zip(known, discs, strict=True))
-
-
-def test_what_a_book_knows_is_looked_up_together_and_not_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    book = small_book(depth=8)
-    deviate(book, START, Worker(toy), 3, 8)
-    expected = list(known_scores(book, START, 1 << 16))
-    asked: list[object] = []
-    for name in ("find", "find_canonical", "entry", "links", "canonical"):
-        method = getattr(BookTable, name)
-        monkeypatch.setattr(BookTable, name, lambda *args, method=method: (asked.append(args), method(*args))[1])
-    assert list(known_scores(book, START, 1 << 16)) == expected
-    assert len(asked) < 4 < len(expected)
 
 
 def test_what_a_book_knows_spares_the_search_its_work() -> None:

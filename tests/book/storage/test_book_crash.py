@@ -1,6 +1,5 @@
-"""Processes that die or run out of disk while they grow a book."""
+"""Processes that die while they grow a book."""
 
-import os
 import random
 import signal
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import SUPPORT
-from toys import contents, small_book, toy
+from toys import small_book, toy
 
 from desdaemon.book.growth.grow import deviate, enhance, extend
 from desdaemon.book.growth.learn import Window, learn
@@ -23,26 +22,17 @@ from desdaemon.book.storage.store import create_store, journal_path, open_store
 # The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
 pytestmark = pytest.mark.compiled
 
-HEAD = """
-import resource, signal, sys
+GROWER = """
+import sys, time
 sys.path.insert(0, sys.argv[2])
 import checkout
 from pathlib import Path
-from desdaemon.book.errors import WriteFailed, ReadOnly
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.learn import Window, learn
-from desdaemon.book.record import START, PositionEntry
+from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
 from toys import toy
-
-store = open_store(Path(sys.argv[1]))
-"""
-
-GROWER = (
-    HEAD
-    + """
-import time
 
 def slow(*question):
     time.sleep(0.002)
@@ -54,6 +44,7 @@ def on_progress(report):
     print(report.positions, flush=True)
     return True
 
+store = open_store(Path(sys.argv[1]))
 print("open", flush=True)
 worker = Worker(slow, threads=2, on_progress=on_progress)
 if sys.argv[3] == "deviate":
@@ -63,30 +54,6 @@ else:
 store.close()
 print("done", flush=True)
 """
-)
-
-FULL = (
-    HEAD
-    + """
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-limit = (Path(sys.argv[1] + ".journal").stat().st_size) + int(sys.argv[3])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-number = 0
-try:
-    while True:
-        number += 1
-        store.book.put(PositionEntry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
-        store.commit()
-        print(number, flush=True)
-except WriteFailed as error:
-    print("failed:", error, flush=True)
-assert store.read_only
-try:
-    store.book.put(PositionEntry(1, 2))
-except ReadOnly as error:
-    print("read-only:", error, flush=True)
-"""
-)
 
 
 def start(script: str, path: Path, *more: str) -> subprocess.Popen[str]:
@@ -201,20 +168,3 @@ def test_a_command_cut_anywhere_in_its_journal_goes_on_to_the_same_bytes(
         journal_path(cut).write_bytes(entries[:end])
         run(cut)
         assert saved(cut) == wanted, (end, len(entries))
-
-
-@pytest.mark.parametrize("room", [0, 50, 1000])
-def test_a_full_disk_is_said_and_loses_nothing_acknowledged(room: int, tmp_path: Path) -> None:
-    path = tmp_path / "b.book"
-    create_store(path, small_book()).close()
-    process = start(FULL, path, str(room))
-    output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    lines = output.splitlines()
-    acknowledged = [int(line) for line in lines if line.isdigit()]
-    assert acknowledged == list(range(1, room // 104 + 1))
-    assert any(line.startswith("failed:") and os.strerror(27) in line for line in lines)
-    assert lines[-1].startswith("read-only:")
-    with open_store(path) as store:
-        found = {entry[0] for entry in contents(store.book) if entry[1] == 1 << 40}
-        assert set(acknowledged) == found

@@ -190,28 +190,6 @@ def test_a_full_segment_of_the_index_is_damage_for_who_looks_for_what_is_not_the
         open_store(path)
 
 
-def test_a_full_segment_of_the_index_is_damage_for_what_goes_over_the_book(
-    saved: Saved, tmp_path: Path, never_idle: None
-) -> None:
-    path = tmp_path / "b.book"
-    with_full_segments(saved, path, range(700, 701))
-    with open_store(path) as opened:
-        refused(opened.book.negamax)
-        refused(opened.save)
-
-
-def test_a_full_segment_of_the_index_is_found_while_nothing_else_is_done(
-    saved: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "b.book"
-    with_full_segments(saved, path, range(700, 701))
-    with open_store(path) as opened:
-        assert opened._checker is not None
-        opened._checker.join(60)
-        refused(opened.save)
-    assert "impossible numbers" in capsys.readouterr().err
-
-
 def test_blocks_are_compared_when_they_are_used_and_only_then(saved: Saved, never_idle: None) -> None:
     with open_store(saved.path) as opened:
         guard = opened.book.table.guard

@@ -71,16 +71,6 @@ def test_a_book_comes_back(tmp_path: Path) -> None:
         assert store.book.table.results(3) == (1.5, 2.0, 3.25)
 
 
-def test_large_counts_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "b.book"
-    book = small_book()
-    entry = PositionEntry(1, 2, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 8, 9, 10, 1)
-    book.put(entry)
-    create_store(path, book).close()
-    row = snapshot.read(path).table.find_canonical(1, 2)
-    assert snapshot.read(path).table.entry(row) == entry
-
-
 def test_backups_are_numbered_and_limited(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:

@@ -121,20 +121,6 @@ def test_a_script_that_fills_the_disk_ends_with_the_command_that_did(
     assert done.returncode == ends
 
 
-def test_room_made_means_that_the_next_command_works(disk: Path, dialogue: BookDialogue) -> None:
-    path = disk / "b.book"
-    do(dialogue, "book new 1 12", f"book save {path}")
-    filler = fill(disk)
-    assert "No space left on device" in problem_of(dialogue, "book deviate 3 5")
-    filler.unlink()
-    assert "only in memory" not in do(dialogue, "book deviate 3 5")
-    wanted = contents(dialogue.book)
-    do(dialogue, "book new 1 6")
-    with open_store(path) as store:
-        assert contents(store.book) == wanted
-        assert store.notes == []
-
-
 def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_there_is_room(disk: Path) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:
