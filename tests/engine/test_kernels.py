@@ -58,68 +58,6 @@ def test_moves_and_flips(engine: Library) -> None:
             assert engine.board_flip(square, player, opponent) == judge.flips(player, opponent, square)
 
 
-def rank(board: judge.Board, square: int, odd: int, shifts: tuple[int, int]) -> int:
-    """The rank of a move as `kernels.ordering` describes it, square by square."""
-    turned = judge.flips(*board, square)
-    mine, theirs = board[0] | turned | 1 << square, board[1] & ~turned
-    free = [s for s in range(64) if not (mine | theirs) >> s & 1]
-    replies = [s for s in free if judge.flips(theirs, mine, s)]
-    corners = {0: (1, 8), 7: (6, 15), 56: (48, 57), 63: (55, 62)}
-    around_the_rim = {8: 7, 55: 56}
-    mobility = len(replies) + sum(s in corners for s in replies)
-    held = {c for c in corners if mine >> c & 1}
-    counted = {s for c in held for s in corners[c]} | {s for s, c in around_the_rim.items() if c in held}
-    stable = len(held) + sum(mine >> s & 1 for s in counted)
-    # Across the files no disc of the first and the last one counts, for nothing is turned there along a row.
-    near = {
-        c + dx + 8 * (r + dy)
-        for s in range(64)
-        if mine >> s & 1
-        for r, c in [divmod(s, 8)]
-        for dx in (-1, 0, 1)
-        for dy in (-1, 0, 1)
-        if 0 <= c + dx < 8 and 0 <= r + dy < 8 and (dx == 0 or 0 < c < 7)
-    }
-    kinds = [18, 4, 16, 12, 4, 2, 6, 8, 16, 6, 14, 10, 12, 8, 10, 0]
-    row, column = (min(place, 7 - place) for place in divmod(square, 8))
-    return (
-        (40 - mobility << shifts[0])
-        + (stable << shifts[1])
-        + (40 - len(near.intersection(free)) << 4)
-        + kinds[4 * row + column]
-        + 32 * (odd >> square & 1)
-    )
-
-
-def test_ranks_of_moves(inner: Library) -> None:
-    rng = random.Random(10)
-    ranked, keys = Block(3 * 320), (ctypes.c_uint64 * 64)()
-    inner_16, ring = 0x00003C3C3C3C0000, 0x007E424242427E00
-    boards = [*list(games(11, 6)), *scattered(12, 200), (1, 2), (0x0C04 << 16, 8 << 24), (inner_16, ring)]
-    assert judge.moves(*boards[-1]).bit_count() == 28
-    wiped = 0
-    for board in boards:
-        squares = [s for s in range(64) if judge.moves(*board) >> s & 1]
-        odd, shifts = rng.getrandbits(64), rng.choice([(12, 9), (11, 9), (8, 6)])
-        first, second = (rng.choice([64, *squares]) for _ in range(2))
-        number = inner.probe_ranked(*board, odd, first, second, *shifts, ranked.address, ctypes.addressof(keys))
-        if any(judge.flips(*board, square) == board[1] for square in squares):
-            wiped += 1
-            assert number == 0
-            continue
-        assert number == len(squares)
-        expected = []
-        for row, square in enumerate(squares):
-            turned = judge.flips(*board, square)
-            columns = ctypes.cast(ranked.address, ctypes.POINTER(ctypes.c_uint64))
-            assert columns[40 + row] == turned
-            assert columns[80 + row] == judge.moves(board[1] & ~turned, board[0] | turned | 1 << square)
-            term = (square == first) * (1 << 24) + (square == second) * (1 << 23)
-            expected.append((rank(board, square, odd, shifts) + term) << 16 | square << 8 | row)
-        assert list(keys)[:number] == sorted(expected, reverse=True)
-    assert wiped >= 2
-
-
 def test_last_flips(inner: Library) -> None:
     rng = random.Random(5)
     for _ in range(300):

@@ -1,8 +1,7 @@
-"""From kernels to a library: what is refused, what is kept, what is compiled again, what a start needs."""
+"""From kernels to a library: what is refused, what is kept, what is compiled again."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import IMPORT, ROOT
+from checkout import IMPORT
 
 from desdaemon.engine.compiler import library, notice
 from desdaemon.engine.compiler.library import LibraryError, Spec
@@ -122,17 +121,6 @@ def test_two_kernels_of_one_name(compiler: Compiler) -> None:
     compiler.add("i64(i64)", "def k_same(a):\n    return a", module="one")
     with pytest.raises(compiler.jit.KernelError, match="two kernels are called k_same"):
         compiler.add("i64(i64)", "def k_same(a):\n    return a", module="another")
-
-
-def test_every_entry_is_a_kernel_of_that_signature() -> None:
-    from importlib import import_module
-
-    from desdaemon.engine.compiler import jit
-    from desdaemon.engine.exports import MODULES, SPEC
-
-    for module in MODULES:
-        import_module(module)
-    assert {name: jit._registry[name].signature for name in SPEC.entries} == dict(SPEC.entries)
 
 
 # ------------------------------------------------------------------------------------------------ the cache
@@ -451,64 +439,3 @@ def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert list(tmp_path.glob("*.o")) == []
-
-
-# ------------------------------------------------------------------------------------------------ whole starts
-
-_START = """
-import importlib, json, sys
-sys.path.insert(0, {root!r})
-top = importlib.import_module("daemon")
-top.__path__.append({root!r})
-sys.modules["desdaemon"] = top
-from desdaemon.engine.compiler import library, notice
-compiled = []
-original = library.compile_library
-def watched(spec, on_progress=None):
-    compiled.append(spec.name)
-    return original(spec, on_progress)
-library.compile_library = watched
-from desdaemon.engine.limits import Limits
-from desdaemon.engine.search import Searcher
-from desdaemon.engine.evaluation.weights import Weights
-"""
-_SOLVE = """
-searcher = Searcher(hash_bits=12, weights=Weights.load({weights!r}))
-result = searcher.search({board[0]}, {board[1]}, Limits(60))
-modules = [name for name in ("numba", "numpy", "asyncio") if name in sys.modules]
-print(json.dumps(dict(score=result.lines[0].score, compiled=compiled, modules=modules)))
-"""
-
-
-def started(script: str, environment: Mapping[str, str | None] | None = None) -> Any:
-    """What ``script`` printed, run in a fresh interpreter elsewhere; None in ``environment`` unsets a variable."""
-    changed = {**os.environ, **(environment or {})}
-    process = subprocess.run(
-        [sys.executable, "-c", script],
-        env={name: value for name, value in changed.items() if value is not None},
-        capture_output=True,
-        text=True,
-        timeout=500,
-        cwd="/",
-    )
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
-
-
-def test_a_start_from_the_cache_needs_no_compiler(engine: library.Library, weights_by_lot_path: Path) -> None:
-    import judge
-
-    [board] = judge.positions(1, 1, [8])
-    script = _START.format(root=str(ROOT)) + _SOLVE.format(weights=str(weights_by_lot_path), board=board)
-    found = started(script)
-    assert found == {"score": judge.solve(*board), "compiled": [], "modules": []}
-
-
-def test_what_was_made_long_ago_is_forgotten(tmp_path: Path) -> None:
-    long_ago = time.time() - 31 * 86400
-    for name in ("a-kept.o", "a-old.o", ".a-old.o.half", "b-old.o"):
-        (tmp_path / name).write_bytes(b"")
-        os.utime(tmp_path / name, (long_ago, long_ago))
-    (tmp_path / "a-new.o").write_bytes(b"")
-    library.forget_old(tmp_path / "a-kept.o", "a-*.o", ".a-*")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-kept.o", "a-new.o", "b-old.o"]

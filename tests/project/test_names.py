@@ -1,7 +1,6 @@
 """Names that stand for one thing: classes of the product, and constants that kernels use."""
 
 import ast
-import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -54,16 +53,6 @@ def test_no_constant_of_kernels_is_written_twice() -> None:
     assert not twice
 
 
-def test_no_name_of_a_class_is_used_twice() -> None:
-    """Leading underscores do not tell two names apart."""
-    places: dict[str, list[str]] = defaultdict(list)
-    for folder in ("daemon", "engine", "book", "protocol", "clients"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for name in re.findall(r"^ *class _*(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
-                places[name].append(path.relative_to(ROOT).as_posix())
-    assert not {name: files for name, files in places.items() if len(files) > 1}
-
-
 def test_no_name_of_a_kernel_is_used_twice() -> None:
     """Kernels run as Python, of the engine and the book in one process, are found by their names."""
     places: dict[str, list[str]] = defaultdict(list)
@@ -74,16 +63,3 @@ def test_no_name_of_a_kernel_is_used_twice() -> None:
                 places[statement.name].append(path.relative_to(ROOT).as_posix())
     assert len(places) > 250
     assert not {name: files for name, files in places.items() if len(files) > 1}
-
-
-def test_modules_of_tests_have_names_of_their_own() -> None:
-    """Pytest imports them without a package, and refuses a second one of a name only once both are collected."""
-    found = defaultdict(list)
-    for path in (ROOT / "tests").rglob("*.py"):
-        if path.name not in ("conftest.py", "__init__.py"):
-            found[path.name].append(str(path.relative_to(ROOT)))
-    assert not {name: paths for name, paths in found.items() if len(paths) > 1}
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        assert not re.search("^from conftest import", path.read_text(), re.M), (
-            f"{path}: what tests import is in tests/support"
-        )

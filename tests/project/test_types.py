@@ -114,3 +114,10 @@ def test_programs_of_users_pass_pyright(programs_of_users: list[Path]) -> None:
     checked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     (complaint,) = [line for line in checked.stdout.splitlines() if " - error: " in line]
     assert "mistaken.py:1:23" in complaint
+
+
+def test_the_type_checker_looks_at_all_systems() -> None:
+    makefile = (CHECKOUT / "Makefile").read_text("utf-8")
+    lint = makefile.partition("\nlint:")[2].partition("\n\n")[0]
+    assert all(f" types-{system}" in lint for system in ("linux", "darwin", "win32"))
+    assert "\ntypes-%:\n\t$(BIN)/mypy --platform $* " in makefile

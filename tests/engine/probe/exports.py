@@ -21,7 +21,6 @@ INNER = {
     "probe_static": "i64(u64,u64,u64)",
     "probe_remember": "void(u64,u64,u64,i64,i64,u64,i64,i64)",
     "probe_answer": "i64(u64,u64,u64,i64,i64,i64)",
-    "probe_ranked": "u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)",
 }
 
 SPEC = Spec("probe", __name__, MODULES, {**exports.SPEC.entries, **INNER}, exports.SPEC.quick)

@@ -1,12 +1,12 @@
 """Entries into kernels that Python otherwise never calls."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, final_score, last_flips, moves, popc, st64, stack_buf
+from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
 from desdaemon.engine.kernels.context import bucket_of, key_of, make_draft, probe, remember, table_answer
 from desdaemon.engine.kernels.endgame import solve
 from desdaemon.engine.kernels.evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from desdaemon.engine.kernels.midgame import null_window
-from desdaemon.engine.kernels.ordering import odd_quadrants, rank_moves, take_greatest
+from desdaemon.engine.kernels.ordering import odd_quadrants
 from desdaemon.engine.kernels.stability import stability_bound, stable_discs
 
 _EXACT = 5
@@ -78,14 +78,3 @@ def probe_remember(ctx, player, opponent, alpha, best, move, depth, selectivity)
 def probe_answer(ctx, player, opponent, alpha, depth, selectivity):
     key = key_of(ctx, player, opponent)
     return table_answer(bucket_of(ctx, key), key, make_draft(depth, selectivity), alpha, alpha + 1)
-
-
-@kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)")
-def probe_ranked(player, opponent, odd, first, second, mobility_shift, corner_shift, ranked, keys):
-    legal = moves(player, opponent)
-    number = rank_moves(player, opponent, legal, odd, first, second, mobility_shift, corner_shift, ranked)
-    taken = U(0)
-    while taken < number:
-        st64(keys + taken * U(8), take_greatest(ranked, number))
-        taken += U(1)
-    return number
