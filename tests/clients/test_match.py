@@ -408,23 +408,6 @@ def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
         assert all(game.ending == "played" for game in kept.games.values())
 
 
-def test_an_interrupted_match_reports_what_it_has(tmp_path: Path) -> None:
-    code = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
-    journal = tmp_path / "journal"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, fake("gtp", "hang", 40), fake("gtp", "hang", 100), "--journal", str(journal)],
-        stdout=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out = process.communicate(timeout=60)[0].decode()
-    assert process.returncode == 130
-    assert "lost by fault: none" in out
-
-
 def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) -> None:
     sides = [fake("gtp", "resign", 0), fake("gtp", "first")]
     assert run(*sides, "--sprt", "0,100", "--concurrency", 2, games=100) == 0

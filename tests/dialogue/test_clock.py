@@ -21,8 +21,6 @@ from desdaemon.dialogue.clock import (
     move_limits,
     speedup,
 )
-from desdaemon.engine.limits import Limits
-from desdaemon.protocol.othello.selectivity import Selectivity
 
 LATENESS_MS = 20
 """What a search may take to notice that its time is over."""
@@ -50,16 +48,6 @@ def test_a_time_for_a_move_is_kept(move_time: int, empties: int) -> None:
     if move_time >= 100:
         assert limits.time_ms + LATENESS_MS <= move_time
     assert (limits.depth, limits.selectivity) == (empties, 100)
-
-
-@pytest.mark.parametrize(("move_time", "searched"), [(10, 7), (50, 35), (100, 70), (101, 71), (1000, 970)])
-def test_the_reserve_of_a_short_time_is_a_part_of_it(move_time: int, searched: int) -> None:
-    assert move_limits(settings(move_time=move_time), 50, 0, MoveOverhead()).time_ms == searched
-
-
-@pytest.mark.parametrize(("period", "searched"), [(10, 7), (50, 35), (100, 70)])
-def test_the_reserve_of_a_period_of_one_move_is_a_part_of_it(period: int, searched: int) -> None:
-    assert Clock(0, period, stones=1).move_ms(settings(), 50, MoveOverhead()) == searched
 
 
 @given(st.integers(200, 10**7), st.integers(10**5, 10**9), st.integers(1, 60))
@@ -105,20 +93,6 @@ def test_the_default_level_does_not_hold_back_a_clock_but_a_chosen_one_does() ->
 
 def test_boards_with_more_than_sixty_empties() -> None:
     assert move_limits(settings(), 63, 0, MoveOverhead()).depth == 21
-
-
-@pytest.mark.parametrize(
-    ("limits", "bounded"),
-    [
-        (Limits(36), True),
-        (Limits(37), False),
-        (Limits(60, Selectivity(100), 5, 0), True),
-        (Limits(60, Selectivity(100), 0, 5), True),
-        (Limits(60, Selectivity(73)), False),
-    ],
-)
-def test_bounds(limits: Limits, bounded: bool) -> None:
-    assert limits.bounded == bounded
 
 
 @given(st.floats(500, 600_000), st.integers(0, 1), st.floats(20, 5_000), st.floats(0, 1))

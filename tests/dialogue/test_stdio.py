@@ -116,33 +116,6 @@ def test_stop_ends_a_search_and_keeps_what_is_queued(live: Callable[..., Live]) 
     assert b"mode = 3" in dialogue.until(b">")
 
 
-def test_stop_switches_to_mode_3(live: Callable[..., Live]) -> None:
-    dialogue = live("-q", "-l", "60", "-mode", "2")
-    time.sleep(0.7)
-    dialogue.send(b"stop\nmode\n")
-    assert dialogue.until(b">").count(b"plays") == 1
-    dialogue.until(b">")
-    assert b"mode = 3" in dialogue.until(b">")
-
-
-def test_a_stop_that_comes_before_its_search_begins_ends_it() -> None:
-    done = converse(b"level 60\ngo\nstop\nmode\n", "-q", DELAY="0.5")
-    assert b"Edax plays D3" in done.stdout
-    assert b"mode = 3" in done.stdout
-
-
-def test_quit_ends_an_endless_search(live: Callable[..., Live]) -> None:
-    dialogue = live("-verbose", "1", "-l", "60", GRACE_S="0.1")
-    dialogue.until(b">")
-    dialogue.send(b"hint\n")
-    dialogue.until(b"principal variation\n")
-    time.sleep(0.4)
-    begun = time.monotonic()
-    dialogue.send(b"quit\n")
-    assert dialogue.end()[2] == 0
-    assert time.monotonic() - begun < 20
-
-
 @pytest.mark.parametrize("end", [b"quit\n", b""])
 def test_an_endless_search_does_not_outlive_the_input_by_much(end: bytes) -> None:
     done = converse(b"level 60\nhint 2\nmoves\n" + end, "-q", GRACE_S="0.1")

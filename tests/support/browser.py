@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import itertools
 import json
@@ -145,7 +144,7 @@ class Browser:
 
 
 class BrowserTab:
-    """A tab: scripts, keys, clicks, pictures, the accessibility tree; ``complaints`` are errors of its console."""
+    """A tab: scripts, keys, clicks, the accessibility tree; ``complaints`` are errors of its console."""
 
     def __init__(self, browser: Browser, session: str, context: str) -> None:
         self._browser = browser
@@ -248,12 +247,6 @@ class BrowserTab:
     async def write(self, text: str) -> None:
         """Insert text at the focus, as an input method does."""
         await self.call("Input.insertText", text=text)
-
-    async def picture(self, path: Path) -> None:
-        """A screenshot as PNG."""
-        found = await self.call("Page.captureScreenshot", format="png")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(found["data"]))
 
     async def accessibility(self) -> list[Data]:
         """The nodes of the accessibility tree that are not ignored, with their role and name."""
