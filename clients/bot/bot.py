@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -269,12 +270,12 @@ class _Game:
         """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
         at one move the bot resigns and `EngineFault` is raised.
         """
-        position = turn.record.final
-        if position.must_pass:
+        begun = time.monotonic()
+        if turn.record.final.must_pass:
             return PASS
         for fault_number in range(1, _FAULTS + 1):
             try:
-                return self._engine_move(turn)
+                return self._engine_move(turn, begun)
             except EngineFault as fault:
                 _tell(f"the engine: {fault}")
                 if self._player is not None:
@@ -285,23 +286,24 @@ class _Game:
                     raise
         raise AssertionError
 
-    def _engine_move(self, turn: BotTurn) -> int:
-        record, left = turn.record, max(100.0, turn.left_ms - LAG_MS)
-        control = TimeControl(main=left)
+    def _engine_move(self, turn: BotTurn, begun: float) -> int:
+        """Return the engine's move; the turn has ``begun`` on the monotonic clock. Raises `EngineFault`."""
+        record = turn.record
         moves = tuple(played.move for played in record.moves)
-        if self._player is None:
-            self._player = self._start()
+        started = self._player is None
+        player = self._player = self._player or self._start()
+        # The start of an engine takes time from the bot's clock.
+        left = max(100.0, turn.left_ms - LAG_MS - 1000 * (time.monotonic() - begun))
+        control = TimeControl(main=left)
+        if started or not player.takes_time_left or moves[: len(self._told)] != self._told:
             self._told = ()
-            self._player.begin(record.initial, control)
-        if moves[: len(self._told)] != self._told:
-            self._told = ()
-            self._player.begin(record.initial, control)
+            player.begin(record.initial, control)
         position = GameRecord(record.initial, record.moves[: len(self._told)]).final
         for move in moves[len(self._told) :]:
-            self._player.send_move(position, move)
+            player.send_move(position, move)
             position = position.after(move)
         self._told = moves
-        text, _ = self._player.answer(record, Stopwatch(control, 0.0), left / 1000 + 10.0)
+        text, _ = player.answer(record, Stopwatch(control, 0.0), left / 1000 + 10.0)
         try:
             move = parse_move(text)
         except BadInput as error:

@@ -47,6 +47,11 @@ class EngineClient(ABC):
         """Whether to ask for scores in a protocol whose moves carry none."""
 
     @property
+    def takes_time_left(self) -> bool:
+        """Whether `answer` tells the program what is left on its clock; other programs are told by `begin` alone."""
+        return False
+
+    @property
     def title(self) -> str:
         """The name to show: ``alias``, else the reported ``name``, else `program_name`."""
         return self.alias or self.name or program_name(self.process.command)
@@ -140,9 +145,13 @@ class GtpPlayer(EngineClient):
         elif self._takes_passes and self._ask(f"play {colour} pass") is None:
             self._takes_passes = False
 
+    @property
+    def takes_time_left(self) -> bool:
+        return "time_left" in self._commands
+
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
         colour = _colour(game.final)
-        if watch.left < float("inf") and "time_left" in self._commands:
+        if watch.left < float("inf") and self.takes_time_left:
             left = max(0.0, watch.left) / 1000
             self._ask(f"time_left {colour} {left:.3f} 1" if watch.control.move else f"time_left {colour} {left:.3f} 0")
         asked = self.wants_scores and self._ANALYSES in self._commands

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,12 +14,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bot_site import TOKEN, Site
+from pretended_players import fake
 
 from desdaemon.clients.bot import api
+from desdaemon.clients.bot.bot import _Game
+from desdaemon.clients.bot.messages import BotTurn
+from desdaemon.clients.match.engine_process import command_of
+from desdaemon.clients.match.engine_protocols import EngineClient, start_player
 from desdaemon.protocol.games.bases import read_games
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.rules import squares
 
 WAIT_S = 120
 
@@ -59,15 +69,18 @@ def answered(site: Site, name: str) -> bool:
     return name in site.declined or (name in site.games and site.games[name].status != "started")
 
 
-def play(site: Site, token: Path, games: int, *options: str) -> str:
-    """Play that many games, one after the other, and end the bot; returns what it said."""
-    with site.running(), running(site, token, "--accept", "people", "--engine", "self -l 1", *options) as bot:
+def play(site: Site, token: Path, games: int, *options: str, at_once: int = 1) -> str:
+    """Play that many games, ``at_once`` at a time, and end the bot; returns what it said."""
+    options = ("--accept", "people", "--engine", "self -l 1", "--most", str(at_once), *options)
+    with site.running(), running(site, token, *options) as bot:
         challenges = itertools.count()
         while finished(site) < games:
-            name = f"game{next(challenges)}"
-            site.challenge(name)
+            names = [f"game{next(challenges)}" for _ in range(at_once)]
+            for name in names:
+                site.challenge(name)
             # The site may know of the end of a game before the bot does.
-            until(partial(answered, site, name), bot)
+            for name in names:
+                until(partial(answered, site, name), bot)
         bot.send_signal(signal.SIGTERM)
         said = bot.communicate(timeout=WAIT_S)[1]
     assert bot.returncode == 0, said
@@ -90,9 +103,10 @@ def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token:
 
 @pytest.mark.parametrize("cleanly", [False, True])
 def test_streams_that_end_are_asked_for_again_after_a_pause(token: Path, cleanly: bool) -> None:
-    """Every stream ends in the middle of its twelfth line or after it."""
+    """Every stream ends in the middle of its twelfth line or after it, while two games run."""
     site = Site(breaks=12, cleanly=cleanly)
-    said = play(site, token, 1)
+    said = play(site, token, 2, at_once=2)
+    assert not site.declined
     assert sum("/api/bot/game/stream" in path for path in site.asked) > 1
     assert "trying again in 1 s" in said
 
@@ -189,7 +203,41 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.
     assert "expected https" in capsys.readouterr().err
 
 
+TOLD_LEFT = {
+    "gtp": r"time_left black ([\d.]+) 0",
+    "nboard": r"set game .*TI\[0:([\d.]+)",
+    "text": r"game-time ([\d.]+)",
+}
+
+
+@pytest.mark.parametrize("protocol", list(TOLD_LEFT))
+def test_an_engine_is_told_the_site_s_clock_before_each_move(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Less what is kept back, and less what its start took."""
+    log = tmp_path / "log"
+    now = 0.0
+    monkeypatch.setattr("desdaemon.clients.bot.bot.time", SimpleNamespace(monotonic=lambda: now))
+
+    def start() -> EngineClient:
+        nonlocal now
+        now += 3.0
+        return start_player(command_of(fake(protocol)), protocol, log=log)
+
+    game = _Game(api.Api("https://localhost", TOKEN, print, threading.Event()), "one", "thebot", start)
+    moves: tuple[PlayedMove, ...] = ()
+    for left_ms in (60_000.0, 40_000.0, 500.0):
+        moves += (PlayedMove(game._chosen(BotTurn(GameRecord(START, moves), left_ms)), 0.0),)
+        moves += (PlayedMove(squares(GameRecord(START, moves).final.moves)[0], 0.0),)
+    assert game._player
+    game._player.close()
+    told = [float(found) for found in re.findall(TOLD_LEFT[protocol], log.read_text())]
+    assert told == [56.5, 39.5, 0.1]
+
+
 @pytest.mark.slow
 def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
-    """Of five seconds each, with streams that break and requests to slow down cut short by the site's patience."""
-    play(Site(seconds=5.0), token, 50, "--clock", "1:3600")
+    """Of ten seconds each, two at a time, while each stream breaks off after every thirtieth line."""
+    site = Site(seconds=10.0, breaks=30)
+    play(site, token, 50, "--clock", "1:3600", at_once=2)
+    assert sum("/api/bot/game/stream" in path for path in site.asked) > 2 * len(site.games)
