@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -41,6 +42,24 @@ class TimeControl(NamedTuple):
         """
         given = games * self.main + moves * self.increment
         return used / given if self.main and given else None
+
+    def part_used_at_lowest(self, games: Iterable[Sequence[float]]) -> float | None:
+        """Return the part used of the clocks' time up to the moment of each game when the clock stood lowest; what was
+        added later could not be used up. ``games`` has the ms of all own moves of each game. Returns None without a
+        clock for the game, and without games.
+        """
+        used_ms = given_ms = 0.0
+        for moves in games:
+            used, given = 0.0, self.main
+            moments = [(used, given)]
+            for ms in moves:
+                used += ms
+                moments.append((used, given))
+                given += self.increment
+            used, given = min(moments, key=lambda moment: moment[1] - moment[0])
+            used_ms += used
+            given_ms += given
+        return used_ms / given_ms if self.main and given_ms else None
 
     def allowed(self, used: float, moves: int) -> float:
         """Return the ms for the next move after ``moves`` own moves, which took ``used`` ms; infinite without limit."""

@@ -37,8 +37,8 @@ from desdaemon.clients.match.schedule import Schedule
 from desdaemon.clients.match.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
-from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import START, parse_board
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
 from desdaemon.protocol.othello.rules import PASS
 
 NO_LIMIT = TimeControl()
@@ -540,13 +540,18 @@ def test_the_account_of_a_match() -> None:
     assert account.faults == ({"time": 1}, {})
     assert account.longest_ms == (90, 90)
     assert account.mean_ms == ((100 + 300 + 100) / (10 + 20 + 10), (300 + 100 + 300) / (20 + 10 + 20))
-    games = {0: game(10), 2: game(-64, "time", 0)}
+    times = {0: (0, 0, 90, 300, 8, 300, 2, 300), 1: (0, 0, 30, 100, 30, 20, 30, 1), 2: (0, 0, 60, 300, 3, 300)}
+    moves = parse_moves("f5d6c3d3c4f4c5b3")
+    records = {at: GameRecord(START, tuple(map(PlayedMove, moves, taken))) for at, taken in times.items()}
+    results = {0: game(10), 1: game(4), 2: game(-64, "time", 0)}
+    games = {at: one._replace(record=records[at]) for at, one in results.items()}
     controls = [TimeControl(main=200, increment=5), TimeControl(move=1000)]
     text = report(outcome(games, Schedule(2, "round-robin", 3, 2), ["A", "B"], -1, None), "A against B", controls)
     assert "  game 3, A as Black: time: late\n" in text
-    # A's 20 moves took 200 ms of the 2 * 200 + 20 * 5 of its clocks.
-    assert "A: 0.010 s a move, 0.060 s the longest, 40.0 % of the clock\n" in text
-    assert "B: 0.015 s a move, 0.090 s the longest\n" in text
+    # A's 40 moves took 500 ms of the 3 * 200 + 40 * 5 of its clocks.
+    # Its clock stood lowest at 200 - 90 + 5 - 8, as White at 200 - 100 + 5 - 20, and at 200 - 60: 278 ms of 610 used.
+    assert "A: 0.013 s a move, 0.090 s the longest, 62.5 % of the clock, 45.6 % when it stood lowest\n" in text
+    assert "B: 0.014 s a move, 0.090 s the longest\n" in text
 
 
 # Programs that nobody here wrote

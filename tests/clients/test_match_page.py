@@ -22,7 +22,7 @@ from programs import programs
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.engine_protocols import PLAYERS, start_player
-from desdaemon.clients.match.page import MatchPage, elo_graph, game_page
+from desdaemon.clients.match.page import MatchPage, elo_graph, evaluation_graph, game_page
 from desdaemon.clients.match.referee import Finished, MatchTerms, RunningGame, play_game
 from desdaemon.clients.match.results.journal import entry_game, game_entry
 from desdaemon.clients.match.schedule import Schedule
@@ -62,6 +62,8 @@ def test_what_programs_say_of_their_moves(black: str) -> None:
         assert score == (None if move == PASS else said)
         position = position.after(move)
     assert entry_game(json.loads(json.dumps(game_entry(game)))).scores == game.scores
+    graph = evaluation_graph(game)
+    assert [graph.count(f'class="{kind}"') for kind in ("score", "score second")] == [1, 1]
     assert [len(one.scores) for one in seen] == [at for at, one in enumerate(game.record.moves) if one.move != PASS]
     assert all(0 < left <= 60_000 for one in seen for left in one.left)
 

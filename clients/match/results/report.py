@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from desdaemon.clients.match.referee import FAULTS, Finished
@@ -70,9 +70,12 @@ def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) 
     if result.failed >= 0:
         name, one = result.names[result.failed], result.standings[result.failed]
         lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
-    for name, one, control in zip(result.names, result.standings, controls, strict=True):
+    for program, (name, one, control) in enumerate(zip(result.names, result.standings, controls, strict=True)):
         part = control.part_used(one.used_ms, one.games, one.moves)
         clock = "" if part is None else f", {100 * part:.1f} % of the clock"
+        lowest = control.part_used_at_lowest(_own_times(result, program)) if control.increment else None
+        if lowest is not None:
+            clock += f", {100 * lowest:.1f} % when it stood lowest"
         lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest{clock}")
         lines.append(f"{name} lost by fault: {_faults(one.faults)}")
     for number, game in sorted(result.games.items()):
@@ -82,6 +85,15 @@ def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) 
             side = ("Black", "White")[game.faulty]
             lines.append(f"  game {number + 1}, {name} as {side}: {game.ending}: {game.note}")
     return "\n".join(lines) + "\n"
+
+
+def _own_times(result: MatchOutcome, program: int) -> Iterator[list[float]]:
+    """Yield, for each game of a program, the ms of the moves that it chose; those of the opening took no time."""
+    for number, game in result.games.items():
+        place, black_first = result.schedule.place(number), game.record.initial.black_to_move
+        if program in (place.black, place.white):
+            begin = int((place.black == program) != black_first)
+            yield [played.ms for played in game.record.moves[begin::2] if played.ms]
 
 
 def _table_names(result: MatchOutcome) -> tuple[int, list[str]]:
