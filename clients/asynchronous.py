@@ -217,8 +217,8 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Start to analyse positions of a game from ``board`` (None: the standard start). ``plies`` are their numbers
-        of moves played, passes counted; None: all positions. Each finished ply is a partial; the final has all.
+        """Start to analyse positions of a game from ``board`` (None: the standard start). ``plies`` lists them by the
+        number of moves before them, passes counted; None: all. Each finished ply is a partial; the final has all.
 
         With ``partial_ms``, further partials, whose ``done`` is false, show the progress of each ply.
         """
@@ -321,8 +321,8 @@ class AsyncClient:
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """Run a command of the text protocol in this client's session. Returns its output and its error messages
-        or "".
+        """Run a command of the text protocol in this client's session. Returns its output and its error messages, each
+        "" if there is none.
         """
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))

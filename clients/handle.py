@@ -1,4 +1,4 @@
-"""A request in flight."""
+"""`AsyncHandle`: a request in flight."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    Iteration ends with the request, also if it fails. Partials wait until they are taken, but only the newest thousand.
-    ``warnings`` are the daemon's, in order.
+    Iteration ends with the request, also if it fails. At most a thousand partials wait to be iterated; older ones are
+    dropped. ``warnings`` are the daemon's, in order.
     """
 
     def __init__(

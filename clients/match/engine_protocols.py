@@ -221,7 +221,9 @@ class NBoardPlayer(EngineClient):
 
 
 class TextPlayer(EngineClient):
-    """Edax's text dialogue, in mode 3, in which the program moves only after ``go``, and on its own board too."""
+    """Edax's text dialogue in mode 3: the program moves only after ``go``, and then plays the move on its own board
+    too.
+    """
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _SEARCHED = re.compile(rb"^[ \t]*\d+(?:@[ \t]*\d+%)?[ \t]+[<>=]?([+-]\d+)[ \t]", re.MULTILINE)

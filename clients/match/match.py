@@ -445,8 +445,8 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """Return the terms of a match, by which its journal recognises it: the number of games only for a tuning, and never
-    names, concurrency, patience and SPRT, which may change.
+    """Return the terms of a match, by which its journal recognises it. They leave out what may change: names,
+    concurrency, patience, SPRT and, except in a tuning, the number of games.
     """
     openings: dict[str, object] = {"seed": options.seed}
     if xot.named(options.openings):

@@ -188,8 +188,8 @@ def _file(number: int) -> str:
 
 
 def _clock(game: RunningGame, side: int, thinking: bool) -> str:
-    """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used; for a side that
-    is ``thinking`` the time since the beginning of its move counts.
+    """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used. For a side that
+    is ``thinking`` the time since its move began is counted.
     """
     elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf

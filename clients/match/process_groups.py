@@ -117,8 +117,8 @@ class ProcessGroups:
 
 
 class StoppedBySignals:
-    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, which may be set, and then stops the
-    groups, so that their programs are killed and no more can start. The end of the block stops the groups too.
+    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, a function that the caller may set,
+    and stops the groups: their programs are killed, and no more can start. The end of the block stops the groups too.
 
     ``number`` is the first signal received, 0 before. A second signal raises `KeyboardInterrupt`. Ignored signals stay
     ignored. Outside the main thread signals are left as they are.

@@ -158,7 +158,9 @@ class Tab:
         return self._reduced(final) if op == "hello" else final
 
     async def _copy(self) -> Data:
-        """Return the arguments that save the book as a new file if it cannot be changed; {} if it can."""
+        """Return the arguments for saving the book: the name of a new file if the book in use cannot be changed, else
+        {}.
+        """
         book = (await self._client.status())["book"]
         if book["writable"]:
             return {}

@@ -204,8 +204,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Yield addresses to listen at, of which the first free one is to be used: one with ``port`` (0: any free port), or
-    without a port `_PORTS_TRIED`, from the default port on.
+    """Yield the addresses to try, one after another, until one can be listened at. With ``port`` there is one address
+    (0: any free port), without it `_PORTS_TRIED`, with the ports from the default one on.
 
     Browsers may call the host by ``names``, by ``host`` and by the names of the loopback.
     """

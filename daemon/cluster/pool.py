@@ -100,8 +100,8 @@ class ClusterSearches(Generic[S, A]):
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
         """``here`` answers a search in this process; it returns None after a stop. It is called on ``local`` threads,
-        which help the workers, and on the caller's thread for searches that the cluster cannot do or answers
-        differently.
+        which help the workers, and on the caller's thread for searches that the cluster cannot do and for those to
+        which two workers gave different answers.
 
         A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
@@ -423,7 +423,7 @@ class ClusterSearches(Generic[S, A]):
 
 
 def _came_back(number: int, reading: asyncio.Future[Any]) -> _Done:
-    """Return the outcome of a batch that was read, or could not be read in time."""
+    """Return the outcome of a batch: its answers, or the error if they could not be read, or not in time."""
     if not reading.done():
         return _Done(number, "", [], TimeoutError(f"its outcome could not be read within {_FETCH_S:g} s"))
     try:
@@ -480,8 +480,8 @@ class ClusterPool(Worker):
                 yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """Yield the result of each line of searches, in order. All lines run on the calling thread, and one is begun
-        only to keep the workers busy. Raises `WorkCancelled` after a stop, and once the scheduler is lost.
+        """Yield the result of each line of searches, in order. All lines run on the calling thread; one is begun only
+        if the workers need more searches. Raises `WorkCancelled` after a stop, and once the scheduler is lost.
         """
         followed = _Lines(lines)
         try:
@@ -544,7 +544,7 @@ class _Lines(Generic[R]):
                 window.close()
 
     def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """Pass the answer to the search ``number`` to its line, which goes on; None after a stop."""
+        """Go on with the line that waits for the search ``number``; ``answer`` is None after a stop."""
         asked = self._open.pop(number)
         self._advance(asked.place, asked.line, answer)
 

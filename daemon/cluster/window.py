@@ -89,7 +89,7 @@ class WorkerAnswer(NamedTuple):
 
 
 class ChunkAnswer(NamedTuple):
-    """The answer to a chunk: for each position a signed byte, discs for the side to move; and the ms used."""
+    """The answer to a chunk of positions: for each a signed byte, discs for the side to move; and the ms used."""
 
     scores: bytes
     ms: float
@@ -186,8 +186,8 @@ class SearchWindow(Generic[S, A]):
     """
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows. Counted with them, every ``check_every``-th search is
-        checked.
+        """``first`` is the number of searches in earlier windows. Every ``check_every``-th search, these included, is
+        checked by another worker.
         """
         self.slots = 0
         """Searches that the workers make at a time; set by the owner as workers come and go."""

@@ -35,7 +35,7 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, or make an existing one so.
 
-    Returns ``path``; raises `BadInput` if ``path`` cannot be created or is not a folder of this user; a link is none.
+    Returns ``path``. Raises `BadInput` if it cannot be created, is a link, or is not a folder of this user.
     """
     status = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):

@@ -12,7 +12,7 @@ MOST_THREADS = 256
 
 class SessionSettings:
     """The present value of every option of `desdaemon.protocol.commands.options`. Durations are in ms, 0 for none;
-    ``speed`` is in nodes a second, ``book_memory`` in MiB, and ``hash_table_size`` in bits of the number of entries.
+    ``speed`` is in nodes a second, ``book_memory`` in MiB; the table has 2 to the power ``hash_table_size`` entries.
 
     ``depth`` (plies) and ``selectivity`` (percent) are -1 if the level decides. ``level_chosen`` is set once somebody
     has set the level; until then the level does not bound a search that has a clock.

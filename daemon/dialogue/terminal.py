@@ -20,9 +20,9 @@ class LineEditor:
     """Reads lines with readline. One thread calls `read`; any may call `restore`, as is done when the process ends."""
 
     def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
-        """Read the file ``history``, which keeps the lines if it can be used, and change settings of readline and of
-        the terminal. Call `restore` before the process ends: it resets the terminal. Raises `ImportError` without
-        readline.
+        """Load the history of lines from the file ``history``, to which lines are added if it can be used, and change
+        settings of readline and of the terminal. Call `restore` before the process ends: it resets the terminal. Raises
+        `ImportError` without readline.
 
         ``candidates`` gets a line and its last word and returns the words that this may become.
         """
@@ -68,7 +68,7 @@ class LineEditor:
 
 
 def history_file() -> str:
-    """Return the path of the file that keeps the lines of dialogues."""
+    """Return the path of the file with the history of lines typed in dialogues."""
     return os.path.join(folders.state(), "history")  # noqa: PTH118
 
 

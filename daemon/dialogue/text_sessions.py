@@ -132,7 +132,7 @@ class ClientLines:
     ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out; without ``book store`` none
     is.
 
-    Call `next`, which returns the line to begin, after `ended`, and after `put` if that returns True.
+    Call `next`, which returns the line to begin, after `ended`, and after `put` if its second result is True.
     """
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ class ClientLines:
 
 
 class _TextSession:
-    """A client's dialogue and lines."""
+    """A client's text session: its dialogue and its lines."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect

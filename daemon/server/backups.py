@@ -27,7 +27,7 @@ class BackupPlan(NamedTuple):
 
 
 class Backups:
-    """Copies a server's book when that is due by the time of the newest copy's file. For one thread at a time."""
+    """Copies a server's book when its newest copy is old enough, by the file's time. For one thread at a time."""
 
     def __init__(self, books: Books, settings: SessionSettings, folder: Path, plan: BackupPlan) -> None:
         self._books = books

@@ -213,9 +213,8 @@ def check_tcp(endpoint: str) -> None:
 def open_acceptors(
     ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
 ) -> list[Acceptor]:
-    """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput` if an endpoint cannot be
-    bound, after closing the others. Unless ``insecure``, it also raises it for an endpoint beyond this machine without
-    ``keys``.
+    """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput`, with none left open, if
+    an endpoint cannot be bound or, unless ``insecure``, if one beyond this machine has no ``keys``.
 
     Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose
     clients need one of those keys.

@@ -139,7 +139,7 @@ class KeyStore:
         self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
-        """Allow a client no longer. Raises `BadInput` if no client has the name."""
+        """Remove a client from the allowed ones. Raises `BadInput` if none has the name."""
         others = [key for key in self.allowed().values() if key.name != name]
         if len(others) == len(self.allowed()):
             raise BadInput(f"{quoted(name)}: no such key")

@@ -72,7 +72,9 @@ class Newcomers:
         self._close(connection)
 
     def tidy(self, now: float) -> None:
-        """Accept again, end handshakes that take too long, log refusals. Call it a few times a second."""
+        """Resume accepting after a pause, end handshakes that take too long, log refusals. Call it a few times a
+        second.
+        """
         for listening, handler in self._paused:
             self._poller.register(listening.fileno(), READ, handler)
         self._paused.clear()

@@ -62,7 +62,7 @@ class ReadingOrder(Generic[ReadableT]):
         return any(self._waiting.values())
 
     def put(self, connection: ReadableT, rank: Rank) -> None:
-        """Add a connection at the end of its rank, unless it is in the order."""
+        """Add a connection at the end of its rank, unless it is there already."""
         if not connection.queued:
             connection.queued = True
             self._waiting[rank].append(connection)

@@ -49,11 +49,11 @@ class Policy:
 
         ``status`` is negative after a signal; ``ready`` says that the daemon has listened, ``asked`` that it was asked
         to end. A daemon that was ready is restarted at once. Each one that was not ready doubles the pause before the
-        next, up to five seconds.
+        next, up to five seconds. The supervisor ends
 
-        The supervisor ends if the daemon was asked to end or its status is 0: with that status, 0 after a signal. It
-        also ends if no daemon was ever ready, with that status, 1 after a signal; and after twenty daemons in a row
-        that were not ready, with 1.
+        - with the daemon's status (0 after a signal) if the daemon was asked to end or its status is 0;
+        - with the daemon's status (1 after a signal) if no daemon was ever ready;
+        - with 1 after twenty daemons in a row that were not ready.
         """
         if asked or status == 0:
             return RestartDecision(False, status=max(0, status))

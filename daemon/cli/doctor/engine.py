@@ -79,7 +79,7 @@ def _refusal(folder: Path) -> str:
 
 
 def compiler() -> Finding:
-    """Compile a part of the engine in a child process and compare its result."""
+    """Compile a part of the engine in a child process and check that it computes what it should."""
     began = time.monotonic()
     output, reason = _child(_COMPILE, "")
     took = f"{time.monotonic() - began:.1f} s"

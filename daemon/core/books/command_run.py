@@ -36,7 +36,7 @@ SEARCHES_SHOWN = 2
 
 
 class BookCommandRun(NamedTuple):
-    """One execution of a book command, for its handler on the job's thread. ``values`` has one for each parameter."""
+    """One execution of a book command, for its handler on the job's thread. ``values`` are its parameters by name."""
 
     books: Books
     job: BookJob

@@ -39,10 +39,8 @@ class JobJournal:
     """
 
     def __init__(self, folder: Path, hook: Sequence[str], complain: Callable[[str], None]) -> None:
-        """``hook`` is the owner's command to run when a job ends, with its arguments; it gets a line of JSON on
-        standard input. If it is empty, no command is run.
-
-        ``complain`` is called with one line about each failure.
+        """``hook`` is a command with its arguments, run at the end of a job with a line of JSON on standard input; if
+        it is empty, none is run. ``complain`` is called with one line about each failure.
         """
         self._folder = folder
         self._hook = hook
@@ -54,9 +52,9 @@ class JobJournal:
         return max((number for number, _ in self.entries()), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
-        """Yield the number and content of each file, the lowest number first. With the key ``ended`` the job has ended,
-        but its hook has not run: call `tell` with that key's value. Without the key the job is unfinished. Unreadable
-        files are reported and skipped.
+        """Yield the number and content of each file, the lowest number first. If the content has the key ``ended``, the
+        job has ended, but its hook has not run: call `tell` with the key's value. Otherwise the job is unfinished.
+        Unreadable files are reported and skipped.
         """
         for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
             try:
@@ -66,8 +64,8 @@ class JobJournal:
                 self.complain(f"{path}: no job can be read there: {error}")
 
     def keep(self, job: BookJob, data: Data) -> None:
-        """Write the file of a job that has not begun. While the job runs the file is updated, at most once in
-        `WRITE_S`; at the end of the job the hook is run and the file removed. ``data`` is stored besides the effort.
+        """Write the file of a job that has not begun, with ``data`` and the job's effort. While the job runs the file
+        is updated, at most once in `WRITE_S`; at the end of the job the hook is run and the file removed.
 
         A job that is interrupted because the process ends keeps its file.
         """

@@ -22,7 +22,7 @@ Result = dict[str, Any]
 
 
 class Effort(NamedTuple):
-    """What a job has done, before a restart of the daemon too: seconds, nodes, searches, positions added to the
+    """What a job has done so far, restarts of the daemon included: seconds, nodes, searches, positions added to the
     book.
     """
 

@@ -174,7 +174,7 @@ class Books:
 
     @property
     def lasting(self) -> bool:
-        """Whether the book in use has a journal, to which changes go as they come."""
+        """Whether changes of the book in use are written to a journal at once."""
         store = self.opened.store if self.opened is not None else None
         return store is not None and not store.read_only
 
@@ -413,8 +413,8 @@ class Books:
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """Return a move of the book in a position, chosen as ``settings`` say, perhaps at random. None without a book,
-        outside it, or if the settings do not follow it here.
+        """Return a move of the book in a position, chosen as ``settings`` say, perhaps at random. None if there is no
+        book, if it has no move here, or if the settings forbid its use.
         """
         from desdaemon.book.choose import choose
 

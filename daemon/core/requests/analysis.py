@@ -113,8 +113,8 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read a request that takes milliseconds to parse, and start its analysis. It must not run on the thread of the
-        sockets, which may not wait.
+        """Read a request that takes milliseconds to parse, and start its analysis. The thread of the sockets must not
+        call this, because it never waits.
         """
         self.health.give_way()
         try:
@@ -167,7 +167,7 @@ class AnalysisService:
         self._preparer.close()
 
     def ended(self, analysis: PendingAnalysis) -> None:
-        """Stop the partials of an analysis, which has ended."""
+        """Send no more partials for an analysis, which has ended."""
         with self._lock:
             self._with_partials.discard(analysis)
 
@@ -175,7 +175,7 @@ class AnalysisService:
 class PendingAnalysis:
     """The questions of one request, each answered once. Any thread may call the methods.
 
-    Of a list, at most two searches for each search thread are with the scheduler at a time: a cancel then ends few.
+    For a list of positions, at most two searches for each search thread wait or run at a time; a cancel then ends few.
     """
 
     def __init__(
@@ -396,7 +396,7 @@ class PendingAnalysis:
 
 
 class QuestionSearch(ResumableSearch):
-    """The search for one question, without the moves ``settled``, which the book answers well enough."""
+    """The search for one question. The moves ``settled`` are not searched: their scores in the book are good enough."""
 
     def __init__(self, analysis: PendingAnalysis, question: Question, settled: list[Data]) -> None:
         terms = question.terms
@@ -545,8 +545,8 @@ def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
     """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
 
     They do if the position is in the book with a move that the question allows, and each of its best ``multipv`` moves
-    and its leaf is exact or was searched as well as asked, which any depth may be. Otherwise they are preliminary. Any
-    thread may call it; it takes microseconds for each move in the book.
+    and its leaf is exact or was searched as well as asked. If only nodes or time limit the question, any search is good
+    enough. Otherwise they are preliminary. Any thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None
@@ -581,7 +581,7 @@ def _is_enough(move: Data, question: Question) -> bool:
 
 
 def _book_move(books: Books, position: Position, move: int, score: int, level: int | None) -> Data:
-    """Return a move of the book as an item of ``moves``; ``level`` is that of the search if it is the leaf, else None.
+    """Return a move of the book as an item of ``moves``; ``level`` is that of the leaf's search, None for other moves.
 
     ``score`` is in discs for the side that plays it.
     """

@@ -66,7 +66,7 @@ _MOMENT_S = 0.001
 
 
 class Purpose(IntEnum):
-    """What a task is for. By this its thread time is cheap or dear, see `CHARGES`."""
+    """What a task is for. By `CHARGES` it decides how much is charged for a second of thread time."""
 
     INTERACTIVE = 0
     ANALYSIS = 1

@@ -124,7 +124,7 @@ class Scheduler:
         return instructions
 
     def _look_again(self) -> None:
-        """Decide again whenever the time comes that a decision named. The endless loop of a thread."""
+        """Loop for ever, on a thread: decide again at the time that the latest decision has named."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:

@@ -51,8 +51,8 @@ class GameFile:
         """Whether a write has failed; then no more games are added."""
 
     def add(self) -> None:
-        """Append the finished game on the board, unless it was the last one added. After a failed write warn, and
-        stop.
+        """Append the finished game on the board, unless it was the last one added. After a failed write warn, and from
+        then on add nothing.
         """
         game = self._session.game
         finished = (game.initial, *game.moves)

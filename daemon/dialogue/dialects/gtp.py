@@ -37,7 +37,9 @@ _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "
 
 
 class GtpListener(InputListener):
-    """Hears GTP's lines: GoGui's ``# interrupt`` ends any search, every line an analysis, ``quit`` the input."""
+    """Hears GTP's lines: GoGui's ``# interrupt`` ends any search, any line ends an analysis, ``quit`` ends the
+    input.
+    """
 
     strict = False
     scripted = False
@@ -517,7 +519,9 @@ def _turned_to(position: Position, black: bool) -> Position:
 
 
 def _exactly(arguments: list[str], what: str) -> list[str]:
-    """Return the arguments if ``what``, such as ``a colour and a move``, names as many; else raise `GtpError`."""
+    """Return the arguments if there are as many as ``what`` lists, such as two for ``a colour and a move``. Raises
+    `GtpError` for another number.
+    """
     count = what.count(",") + what.count(" and ") + 1
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")

@@ -81,7 +81,7 @@ class AnalysisStream:
 
 
 class _Wait:
-    """A control for no search at all: it keeps a stream open until a stop."""
+    """A control without a search, by which `wait_for_a_line` waits for a stop."""
 
     def __init__(self) -> None:
         self.over = threading.Event()

@@ -218,8 +218,8 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send a line for each of the best ``wanted`` moves in the book and return these moves. A score of 0 is sent as
-        the contempt, which is in discs for Black.
+        """Send a line for each of the best ``wanted`` moves in the book and return these moves. In place of the score 0
+        the contempt is sent: what a draw is worth, in discs for Black.
         """
         moves = []
         for book_move in self.session.known_moves(position, wanted):
