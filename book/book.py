@@ -373,8 +373,8 @@ class Book:
     def overwrite(self, records: Records) -> Rows:
         """Write canonical ``records`` (`RECORD`) over those of the same positions, or add them; return their rows.
 
-        The recorder is not told, so the journal does not get the change. The path counts of ``records`` are cleared,
-        also in the argument.
+        The recorder gets no call, so the journal lacks the change. The path counts of ``records`` are cleared, also in
+        the argument.
         """
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):

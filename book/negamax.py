@@ -75,7 +75,7 @@ def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
 class LayerOrder:
     """The rows of a table by rising layer (`layer_of`): from the end of the game to the opening.
 
-    It is invalid as soon as a row is added or removed. ``filters`` are those of `BookTable.filters`. The constructor
+    It is invalid as soon as a row is added or removed. ``filters`` are for look-ups in the table. The constructor
     verifies a mapped file and raises `Damaged` if the file is damaged.
     """
 
@@ -258,7 +258,7 @@ def negamax_from(
     progress: ProgressCallback = no_progress,
     replaced: Replaced | None = None,
 ) -> int | None:
-    """Do as `negamax` does in a table where only the ``touched`` rows, and all that depend on them, are stale.
+    """Do as `negamax` does if only the ``touched`` rows, and all that depend on them, are stale.
 
     Only changed rows and their ancestors are visited. Returns the number of rows whose score or bounds changed; None if
     a row has too many parents to list, so that `negamax` is needed. ``replaced`` is called for the visited rows. After

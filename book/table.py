@@ -127,7 +127,9 @@ class BookTable(TableMemory):
             return int(self._kernels.find_row(self._context_at, words[0], words[1]))
 
     def find_canonical(self, player: int, opponent: int) -> int:
-        """Return the row of a canonical position; -1 if it is not in the table. Hold `lock` as for `find`."""
+        """Return the row of a canonical position; -1 if it is not in the table. Hold `lock` while you use it (see
+        `find`).
+        """
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
@@ -315,7 +317,7 @@ class BookTable(TableMemory):
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
         """Return the legal moves on the board, ascending, or the forced pass; each with the row of the position after
-        it, -1 if that is not in the table. Hold `lock` as for `find`.
+        it, -1 if that is not in the table. Hold `lock` while you use the rows (see `find`).
         """
         with self.lock:
             out = self._scratch
@@ -356,8 +358,7 @@ class BookTable(TableMemory):
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Return filters for passes over the whole table, valid until a position is added or removed.
 
-        ``counts`` are those of `by_empties`, if they are known. Verifies a mapped file; raises `Damaged` if it is
-        damaged.
+        ``counts`` are what `by_empties` returns, if known. Verifies a mapped file; raises `Damaged` if it is damaged.
         """
         filled = self.bare_filters(progress, counts)
         if filled.bits:

@@ -90,7 +90,7 @@ class _Set:
         return bigger
 
     def successors(self, definition: int) -> _Set:
-        """Return the set of boards after one more move; ``definition`` is that of `count_positions`."""
+        """Return the set of boards after one more move; for ``definition`` see `count_positions`."""
         # Eleven slots for each board suffice for each of the first twelve plies.
         later = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0

@@ -388,10 +388,10 @@ class Searcher:
         line if the game is over.
 
         Whenever an iteration has finished a line, ``progress`` is called with the line's rank, from 0, and the line.
-        ``attempts`` is called likewise when the search of a part of the window gave only a bound; the nodes and time of
-        its line are those of the whole search so far. ``welcome`` is called at most once, when the iterations are long
-        enough to be shared; from then on guests may join. Without ``welcome`` guests may join only a searcher with
-        several threads.
+        ``attempts`` is called in the same way when the search of a part of the window gave only a bound; the nodes and
+        time of its line are those of the whole search so far. ``welcome`` is called at most once, when the iterations
+        are long enough to be shared; from then on guests may join. Without ``welcome`` guests may join only a searcher
+        with several threads.
 
         A limit or `Control.stop` ends the search with the lines so far; if there is none yet, with an allowed move that
         has score 0. At the time limit ``control`` is stopped for good, so give each search a new one.

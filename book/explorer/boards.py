@@ -43,7 +43,7 @@ def legal_moves(players: Boards, opponents: Boards) -> Boards:
 
 
 def flips(players: Boards, opponents: Boards, squares: Numbers) -> Boards:
-    """Return masks of the discs that moves on ``squares`` (0..63) turn; 0 where a move is illegal."""
+    """Return masks of the discs that moves on ``squares`` (0..63) turn; 0 for an illegal move."""
     moves = np.uint64(1) << squares.astype(np.uint64)
     turned = np.zeros_like(players)
     for shift, mask in _STEPS:

@@ -46,7 +46,7 @@ def shipped() -> Path:
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format for a file of this name: that of .dat, .egbk3, .txt, .txt.xz, else `NATIVE`."""
+    """Return the format for a file of this name, by its end .dat, .egbk3, .txt or .txt.xz, else `NATIVE`."""
     if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
@@ -124,8 +124,8 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 class Opened(NamedTuple):
     """An open book, with a store if it has our own format, else None.
 
-    ``assumed`` is that of `LoadedBook`. ``refusal`` says why a book in memory takes no changes; the caller must then
-    refuse them. It is "" if the book takes changes.
+    ``assumed`` is the line of `losses.assumed_by_reading`. ``refusal`` says why a book in memory takes no changes; the
+    caller must then refuse them. It is "" if the book takes changes.
     """
 
     book: Book
@@ -141,7 +141,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
 
     Our own format is opened as a store, for writing if that is possible, else for reading (`store.open_store`). Other
     formats are read into memory, and ``store`` is None. So is the installed book: it gets a ``refusal``, and the caller
-    must refuse changes. ``level`` is that of `load`.
+    must refuse changes. ``level`` is given to the positions of a file without levels.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)

@@ -29,8 +29,8 @@ class Searches:
         self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, on_search: OnSearch | None = None
     ) -> None:
         """``weights`` None stands for the shipped ones. Each thread has a table of at most 2**``hash_bits`` entries,
-        smaller for low levels, where clearing it would take longer than the search. ``on_search`` is called after every
-        search that was not stopped.
+        fewer for low levels, whose searches take less time than clearing it. ``on_search`` is called after every search
+        that was not stopped.
 
         Errors of `Searcher` are raised at the first search of a thread.
         """

@@ -1,9 +1,9 @@
 """Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
 
-A grade follows all lines from the position that lose at most one disc against the best move at each step, to where the
-book ends. A means that every end is solved completely; C that every end is read to the end of the game with
-selectivity; F that every end is a midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a
-second letter for the lines that lose at most two discs.
+A grade follows all lines from the position, to the end of the book, in which no move loses more than one disc. A means
+that every end is solved completely; C that every end is read to the end of the game with selectivity; F that every end
+is a midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a second letter for the lines that
+lose at most two discs.
 
 Egaroucid itself grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
 """

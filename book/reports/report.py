@@ -299,7 +299,7 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
     """Yield at most ``limit`` lines of links, as moves on the given board, in which each move loses at most ``loss``
-    discs against the best; a line ends where no such link follows.
+    discs against the best; a line ends when no such link follows.
 
     Of several moves that lead to the same position, only one is followed.
     """

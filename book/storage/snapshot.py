@@ -67,8 +67,8 @@ class SnapshotHeader(NamedTuple):
     """The fixed part of the file. Fields whose names end in ``_at`` are the bytes where sections begin, 0 for none.
 
     ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
-    of wide counts, ``size`` that of the file in bytes, ``created`` in seconds since 1970, ``state`` the sum of
-    `SETTLED`, `COMPLETE` and `JOURNALLED`.
+    of wide counts, ``size`` the file's bytes, ``created`` in seconds since 1970, ``state`` the sum of `SETTLED`,
+    `COMPLETE` and `JOURNALLED`.
     """
 
     book: int
@@ -217,8 +217,8 @@ def write(
     """Write a book, synced, replacing the file; earlier files are kept as ``path.1`` ... up to ``backups``. Returns the
     header written.
 
-    The caller must prevent changes meanwhile. ``identity`` tells the book from others; ``sequence`` is the last journal
-    entry that the book includes. Raises `WriteFailed`.
+    The caller must prevent changes meanwhile. ``identity`` is a number that no other book has; ``sequence`` is the last
+    journal entry that the book includes. Raises `WriteFailed`.
     """
     state = book.table.state()
     rows = state.rows

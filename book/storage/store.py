@@ -373,7 +373,7 @@ class Store:
         return changed
 
     def keep(self, book: Book) -> None:
-        """Take over the remembered searches and steps of ``book`` into this book and its journal."""
+        """Take over the remembered searches and steps of ``book`` into the store's book and its journal."""
         for question, answer in book.memo.items():
             self.book.remember(question, answer)
         for schedule, done in book.steps.items():

@@ -351,8 +351,8 @@ class TableMemory:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Take over the parts of a table with ``count`` rows, as `state` returns them. This table keeps its own chunks,
-        segments or results where none are given.
+        """Take over the parts of a table with ``count`` rows, as `state` returns them. Without chunks, segments or
+        results it keeps its own.
 
         All chunks but the last, of records and of results, must lie one after another in memory.
         """

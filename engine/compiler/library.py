@@ -366,7 +366,7 @@ _lock = threading.Lock()
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
     """Return the library from memory, else from the cache, else compiled now, which takes up to a minute.
-    ``on_progress`` is that of `compile_library`.
+    ``on_progress`` is called with lines of progress, as by `compile_library`.
 
     Any thread may call it. Raises `LibraryError` if compiling fails or the compiled code lacks an entry.
     """

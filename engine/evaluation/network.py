@@ -79,8 +79,8 @@ def packed_heads(heads: tuple[Head, ...]) -> bytes:
 
 
 def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
-    """Return the heads in ``content``, bytes of a weights file with ``lanes`` lanes. They get `LANES` lanes, where
-    those added are 0.
+    """Return the heads in ``content``, bytes of a weights file with ``lanes`` lanes. They get `LANES` lanes; those
+    added are 0.
     """
     numbers = _head_of(lanes).iter_unpack(content)
     nothing = (0,) * (LANES - lanes)

@@ -55,9 +55,9 @@ _AFTER_S = 0.2
 class Weights:
     """Weights in memory, shared by any number of searchers and threads, which only read them.
 
-    ``address`` is what the kernels take, valid as long as this object. ``network`` tells whether a network is at that
-    address, not linear weights; ``metadata`` has the curve and the error model that belong to them; ``digest`` is that
-    of the file's content, ``source`` the file's path.
+    ``address`` is what the kernels take, valid as long as this object. ``network`` says whether they are a network, not
+    linear weights; ``metadata`` has their curve and error model; ``digest`` identifies the file's content, ``source``
+    is its path.
     """
 
     def __init__(self, memory: Block | MappedFile, size: int, digest: str, source: Path) -> None:

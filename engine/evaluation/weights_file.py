@@ -4,8 +4,8 @@ Weights are linear or a network. Linear ones are a table of 61 plies (ply = 60 -
 128ths of a disc for the side to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes
 it). Edax's set has 114,364 weights a ply. Our set has 233,434: Edax's first, then those of the wide classes. A file of
 Edax's set, in either format, is read as a file of our set whose wide classes weigh nothing. A network
-(`desdaemon.engine.evaluation.network`) is packed alike, with a number of each lane for each of the 233,434 places. The
-number is 0 at the constant's place and at the places of a class that lies within a wider class.
+(`desdaemon.engine.evaluation.network`) is packed in the same order: each lane has a number for each of the 233,434
+places. The number is 0 at the constant's place and at the places of a class that lies within a wider class.
 
 Shipped format, version 1, inside one xz stream:
 

@@ -154,7 +154,7 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
     """Return the curve to fit with, in discs; None for the straight line. The option --curve decides if it is given.
-    Without it the curve is that of the weights in --start; None without --start, or with --patterns edax.
+    Without it the weights in --start give the curve; None without --start, or with --patterns edax.
     """
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record

@@ -66,8 +66,8 @@ def static_of(weights_path: Path) -> Static:
 
 
 def static_of_sums(weights: features.Weights, curve: float | None) -> Static:
-    """Return a function that gives the static scores of linear weights, computed in floating point; ``curve`` is that
-    of `curves.scores`.
+    """Return a function that gives the static scores of linear weights, computed in floating point; ``curve`` is in
+    discs, None for none.
     """
     return lambda players, opponents, ply: curves.scores(
         features.predict(features.index(players, opponents), weights[ply]), curve

@@ -38,7 +38,7 @@ _FILES = "  A B C D E F G H"
 class SearchRow(NamedTuple):
     """A row of the search table. ``bound`` is `EXACT`, `AT_MOST`, `AT_LEAST` or `UNFINISHED`.
 
-    ``score`` is in discs for the side to move, which ``black_to_move`` tells; ``depth`` in plies; ``pv`` the moves of
+    ``score`` is in discs for the side to move (Black if ``black_to_move``); ``depth`` in plies; ``pv`` the moves of
     both sides in turn.
     """
 

@@ -218,8 +218,8 @@ class AnalyzedMove(NamedTuple):
 
 
 class AnalysisOrder(NamedTuple):
-    """The arguments of an analysis: whether Black moves, or None for the side to move; milliseconds between lines; the
-    most moves to list; and a mask of the moves to look at.
+    """The arguments of an analysis: the side (whether Black; None for the side to move), milliseconds between lines,
+    the most moves to list, and a mask of the moves to look at.
     """
 
     black: bool | None
@@ -283,7 +283,7 @@ def win_rate(candidate: AnalyzedMove) -> float:
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
-    """Return a probability for each move, larger for a better score; together they are 1. ``candidates`` begin with the
+    """Return a probability for each move, larger for a better score; they add up to 1. ``candidates`` begin with the
     best. GUIs expect the prior of a neural network here.
     """
     weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]

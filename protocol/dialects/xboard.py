@@ -110,8 +110,8 @@ def unturned(initial: Position, moves: Sequence[int]) -> Position:
 
 
 def result_line(position: Position) -> str:
-    """Return the claim at the end of a game, such as ``1-0 {White wins 40-24}``, where XBoard's White is Othello's
-    Black; empty squares are not counted.
+    """Return the claim at the end of a game, such as ``1-0 {White wins 40-24}``: XBoard's White is Othello's Black.
+    Empty squares are not counted.
     """
     score = black_score(position)
     first, second = position.black.bit_count(), position.white.bit_count()

@@ -1,6 +1,6 @@
 """Game texts: lists of moves (txt), SGF and PGN here, GGF and JSON by `records` and `site_games`.
 
-Forced passes are written if the format has them, and inserted where a text leaves them out.
+Forced passes are written if the format has them, and inserted if a text leaves them out.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def sgf_game(text: GameText) -> GameRecord:
 
 
 def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Position, tuple[PlayedMove, ...]]:
-    """Return the initial position and the moves of a game; ``from_below`` tells that ranks are counted from below.
+    """Return the initial position and the moves of a game; ``from_below`` says that ranks are counted from below.
     Raises `BadInput`.
     """
     setup = {"AB": 0, "AW": 0, "AE": 0}
@@ -201,8 +201,8 @@ def _sgf_moves(properties: list[tuple[str, str]], from_below: bool) -> tuple[Pos
 
 
 def _sgf_squares(text: str, from_below: bool) -> int:
-    """Return a mask of a square, or of the squares between two corners as in ``aa:hh``; ``from_below`` as for
-    `_sgf_moves`.
+    """Return a mask of a square, or of the squares between two corners as in ``aa:hh``; ``from_below`` counts ranks
+    from below.
     """
     first, colon, last = text.partition(":")
     corner = _sgf_square(first, from_below)

@@ -25,7 +25,7 @@ HALF_ACCURACY = 4
 class SearchedMove(NamedTuple):
     """A move with its score in discs for the side that plays it, and the depth of the search in plies, -1 if unknown.
 
-    ``exact`` tells that the score is proved, ``full`` that the search reached the end of the game, ``of_book`` that the
+    ``exact`` says that the score is proved, ``full`` that the search reached the end of the game, ``of_book`` that the
     score is a book's. ``line`` begins with the move.
     """
 

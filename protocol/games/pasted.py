@@ -23,8 +23,8 @@ _SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
     """Return the games of a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
 
-    ``name`` is that of the file, if any. A game among others that cannot be read is passed over with a message to
-    ``bad``; without ``bad`` it raises `BadInput`.
+    ``name`` is the file's, if any. A game among others that cannot be read is passed over with a message to ``bad``;
+    without ``bad`` it raises `BadInput`.
     """
     if b"\0" in data and not data.startswith(UTF_16):
         return list(parse_games(data, name, bad))

@@ -206,8 +206,8 @@ def ggf_text(
 ) -> str:
     """Return a game as a line of GGF. ``result`` is Black's score of an unfinished game, None for ``?``.
 
-    ``date`` is written as given; ``comment`` is about the game. ``scores`` are those of the first moves, in discs for
-    the mover, None for none.
+    ``date`` is written as given; ``comment`` is about the game. ``scores`` belong to the first moves, in discs for the
+    mover, None for no score.
     """
     score = final_result(record, result)
     board = squares_text(record.initial).replace("X", "*")

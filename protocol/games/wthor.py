@@ -166,8 +166,8 @@ def read_names(path: str, bad: Complain | None = None) -> list[str]:
 
 
 def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None) -> list[str]:
-    """Return the names in a file's content, fields of ``width`` bytes. ``name`` is the file's in messages; ``bad`` and
-    `BadInput` are as for `read_names`.
+    """Return the names in a file's content, fields of ``width`` bytes. ``name`` is the file's in messages. A number of
+    names that differs from the header's is reported to ``bad``; without ``bad`` it raises `BadInput`.
     """
     parse_header(data, name, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)

@@ -43,7 +43,7 @@ def replacing(
     content replaces the file, atomically and synced. If the block raises, the old file stays.
 
     ``mode`` applies only to a new file. ``before`` is called when the new content is on the disk and the old file still
-    has the name. ``buffering`` is that of `open`. Raises `OSError`.
+    has the name. ``buffering`` is passed to `open`. Raises `OSError`.
     """
     place = os.path.realpath(path)
     old_mode = _mode_of(place)

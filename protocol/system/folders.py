@@ -23,9 +23,7 @@ def configuration() -> str:
 
 
 def data() -> str:
-    """Return the folder of downloaded lists and, unless a server is told another, of the data that it keeps for
-    clients.
-    """
+    """Return the folder of downloaded lists and, by default, of the data that a server keeps for its clients."""
     return _folder("XDG_DATA_HOME", platform.DATA)
 
 

@@ -47,7 +47,7 @@ class Log:
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
         """Write an event if ``level``, one of `LEVELS`, is high enough. After `MOST_A_SECOND` events of one name in a
-        second further ones are only counted; the next line tells their number. Errors of the output are ignored.
+        second further ones are only counted; the next line has their number. Errors of the output are ignored.
         """
         if LEVELS.index(level) < self._least:
             return

@@ -18,10 +18,10 @@ _LONGEST_FILE = 65_536
 class ConnectionFile(NamedTuple):
     """The content of the connection file.
 
-    ``protocol`` is the version of the wire protocol, ``version`` the program's. ``endpoints`` are those of the ROUTER
-    socket, ipc first; ``events`` those of the PUB socket in the same order.
-    ``public_key`` (Z85) is the daemon's, which clients on TCP need, None without encryption; ipc is never encrypted.
-    ``key_file`` is a client's key for this user's programs on systems without ipc, otherwise None.
+    ``protocol`` is the version of the wire protocol, ``version`` the program's. ``endpoints`` are the addresses of the
+    ROUTER socket, ipc first, ``events`` those of the PUB socket in the same order. ``public_key`` (Z85) is the
+    daemon's, which clients on TCP need, None without encryption; ipc is never encrypted. ``key_file`` is a client's key
+    for this user's programs on systems without ipc, otherwise None.
     """
 
     protocol: int

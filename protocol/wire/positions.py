@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 class KnownLines:
     """A cache of the last positions of lines, by the lines' texts. It serves clients that ask again about the same
-    line, about that line with one more move, or about lines that begin alike. Any thread may call `last`.
+    line, about that line with one more move, or about lines with the same beginning. Any thread may call `last`.
     """
 
     def __init__(self, most: int) -> None:

@@ -45,7 +45,7 @@ class Mixture(NamedTuple):
 class Dataset:
     """The rows of a positions file with their labels.
 
-    ``arrays`` and ``record`` are those of the file; without ``calibration`` labels are used as they are.
+    ``arrays`` and ``record`` are the file's content; without ``calibration`` labels are used as they are.
     """
 
     def __init__(

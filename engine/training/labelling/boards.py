@@ -66,7 +66,7 @@ def replay(
 
     squares: (games, 60), 0 = A1. Written: lengths, scores (discs for the first player at the game's last position) and
     finished, all (games,). A game ends at its first NO_SQUARE; an illegal move, also one after the end, makes its
-    length 0 and ``finished`` False. Passes are made where they are forced.
+    length 0 and ``finished`` False. Forced passes are made.
     """
     illegal = 0
     for game in range(squares.shape[0]):
@@ -147,8 +147,8 @@ def expand(
 
 @compiled
 def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: int, keep: NDArray[np.bool_]) -> None:
-    """Play steps[i] random moves on board i, in place, with forced passes before moves. Afterwards keep[i] tells
-    whether the game goes on.
+    """Play steps[i] random moves on board i, in place, with forced passes before moves. Afterwards keep[i] says whether
+    the game goes on.
 
     The random numbers depend on ``seed`` and i alone.
     """

@@ -1,7 +1,7 @@
 """Sampled nodes of the engine's searches with scores of shallow and deep searches: the data of ProbCut's fit.
 
 Positions of held-out games are searched at the limits of levels, and the compiled search keeps a sample of the nodes
-where a cut is tried (`kernels.midgame.sample`), equally many of each depth, and likewise of searches to the end. A node
+where a cut is tried (`kernels.midgame.sample`), equally many for each depth, searches to the end counted apart. A node
 has the bound that it was searched with, because its scores matter only near the bound.
 """
 
@@ -125,7 +125,7 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
     """Search up to ``count`` held-out positions with 11 to 52 empties, and return nodes of these searches with bounds
     of at most `OPEN` discs. Positions whose evaluation is over `CLOSE_TO` discs are not searched.
 
-    ``arrays`` are those of stage `positions`. Raises `TrainingError` if there are no such positions.
+    ``arrays`` come from stage `positions`. Raises `TrainingError` if there are no such positions.
     """
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}

@@ -122,7 +122,7 @@ def user() -> str:
 
 
 def resident_bytes() -> int:
-    """Return this process's memory in RAM, in bytes, or its peak if the system tells only that."""
+    """Return this process's memory in RAM, in bytes, or its peak if nothing else is known."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -236,8 +236,8 @@ def processors() -> int:
 def lower_thread(niceness: int) -> None:
     """Lower this thread's priority below that of the main thread, by 1 to 19 steps of niceness, if the system can.
 
-    Linux takes a thread's id for a process's (setpriority(2)); elsewhere it may be that of another process. macOS has
-    classes for threads instead (pthread/qos.h).
+    Linux takes a thread's id for a process's (setpriority(2)); elsewhere another process may have that number. macOS
+    has classes for threads instead (pthread/qos.h).
     """
     import contextlib
 

@@ -140,7 +140,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int) -> int:
-    """Return the bytes of private memory, with those in swap, which Windows does not tell apart."""
+    """Return the bytes of private memory, in RAM or swap: Windows does not count them apart."""
     import psutil
 
     return int(psutil.Process(process).memory_info().private)
