@@ -407,7 +407,9 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep ``answer``, the move and score of a search, for ``question`` until `forget`, also over restarts."""
+        """Keep ``answer`` to ``question``, a search's move and score for the mover, until `forget`, also over
+        restarts.
+        """
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)

@@ -72,7 +72,7 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 
 def without_counts(records: Records) -> Records:
-    """Clear, in place, the path counts of ``records`` and the flags that are valid only in their own table.
+    """Clear, in place, the path counts of ``records`` and the flags that mean nothing in another table.
 
     Returns ``records``.
     """

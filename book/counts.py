@@ -121,7 +121,7 @@ class Counts:
         self.tally[:TALLY_LEVELS] += sign * tally
 
     def catch_up(self, table: BookTable) -> bool:
-        """Count the positions added since the last count; `unreachable` may become unknown by it.
+        """Count the positions added since the last count. Afterwards `unreachable` may be unknown.
 
         Returns False, counting nothing, if more than `FEW` were added, or if one of them has too many parents to list.
         """

@@ -165,7 +165,7 @@ _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
 
 @contextlib.contextmanager
 def _pool(threads: int) -> Iterator[_Each]:
-    """Yield an `_Each` that works on the ranges in parallel, by ``threads`` threads."""
+    """Return a context manager that yields an `_Each`, which calls its function on ``threads`` threads."""
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return

@@ -29,8 +29,8 @@ class Block:
     def clear(self) -> None:
         """Set all bytes to zero; no kernel may be using them.
 
-        Where possible, blocks of 256 KB and more return their pages to the system, which later provides new ones near
-        the next writer.
+        If possible, blocks of 256 KB and more return their pages to the system, which later provides new ones near the
+        next writer.
         """
         if self.size < 1 << 18 or not platform.drop_pages(self._map):
             ctypes.memset(self.address, 0, self.size)

@@ -574,8 +574,8 @@ class Searcher:
     def _bound(
         self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
     ) -> None:
-        """Report a line whose score is outside the searched part of the window to the caller's ``attempts``. Does
-        nothing if there is no ``attempts`` or no move.
+        """Report to the caller's ``attempts``, if given, a line whose score is outside the searched part of the window.
+        Does nothing without a move.
         """
         if job.attempt is not None and move != NO_MOVE:
             nodes = sum(context.nodes for context in self._contexts)

@@ -53,7 +53,7 @@ class ShortSearches:
 
     def stop(self) -> None:
         """End the call of `search` that runs now, if any; its unfinished searches have the result None. Later calls are
-        normal.
+        not affected.
         """
         self._control.interrupt()
 

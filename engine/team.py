@@ -208,7 +208,7 @@ class Team:
 
     def lead(self, *root: int) -> int:
         """Search one root with all threads and return its score, as `kernels.interface.lead_root` does; ``root`` are
-        its arguments after the context.
+        that kernel's arguments after the context.
         """
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 

@@ -55,7 +55,7 @@ _SLICE = 1 << 14
 class EdaxImport(NamedTuple):
     """A book.dat in memory; ``links`` are the file's links of the positions whose computed links differ from them.
 
-    Repeated records were dropped, all but the first, as Edax does; ``duplicates`` is their number.
+    Of repeated records only the first was read, as Edax does; ``duplicates`` is the number of the others.
     """
 
     table: BookTable

@@ -273,9 +273,9 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
     """Write a .egbk3, replacing the file; return the number of positions.
 
     Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
-    the opposite score. Finished games get level 60, own searches the highest level that Egaroucid does not read as more
-    reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of other books
-    converted. Raises `WriteFailed`, and `BookError` if a position has no score.
+    the opposite score. Finished games get level 60, levels on our scale become the highest that Egaroucid does not read
+    as more reliable. Leaves and line counts of a book with Egaroucid's `Rule` are written unchanged, those of other
+    books converted. Raises `WriteFailed`, and `BookError` if a position has no score.
     """
     table = book.table
     as_they_are = book.options.rule is Rule.EGAROUCID

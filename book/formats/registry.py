@@ -46,7 +46,7 @@ def shipped() -> Path:
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format for a file of this name, by its end .dat, .egbk3, .txt or .txt.xz, else `NATIVE`."""
+    """Return the format for a file of this name, by its ending .dat, .egbk3, .txt or .txt.xz, else `NATIVE`."""
     if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)

@@ -27,7 +27,7 @@ _UNSORTED = 1 << 20
 
 
 def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
-    """Yield the canonical forms of those positions that are within the book's depth."""
+    """Yield the canonical forms of the ``positions`` that are within the book's depth."""
     least = book.options.min_empties - 1
     for player, opponent in positions:
         if 64 - (player | opponent).bit_count() >= least:

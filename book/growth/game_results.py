@@ -156,8 +156,8 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
     positions in the book.
 
     After all are counted, games with the mark ``learned`` make their lines less attractive to their losers, so that the
-    order of games does not matter. With ``all_games``, a position without any results also gets those of games counted
-    earlier. A cancellation changes nothing.
+    order of games does not matter. With ``all_games``, a position without any results also gets the results of games
+    counted earlier. A cancellation changes nothing.
     """
     counted_games = book.games
     new = tally(book, games, progress)

@@ -117,7 +117,8 @@ class Worker:
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Yield each task with (move, score) of its search, or None if that was stopped.
+        """Yield each task with its search's move and score (discs for the side to move), or None if the search was
+        stopped.
 
         To end early, close the generator: it stops the running searches.
         """

@@ -236,7 +236,7 @@ def own_folder(place: Path | None) -> Iterator[Path]:
 
 
 def show(figures: Iterable[Figure], *, as_json: bool) -> list[dict[str, str | int | float | None]]:
-    """Print each figure as soon as it is measured, unless ``as_json``; return the data of all."""
+    """Print each figure as soon as it is measured, unless ``as_json``; return the data of all figures."""
     data = []
     for figure in figures:
         data.append(figure.data())

@@ -45,7 +45,7 @@ class Arena:
         """Return ``size`` bytes of zeroed memory: in a file if they exceed the limit, or as ``in_file`` says if it is
         not None.
 
-        Raises `WriteFailed` if the memory or the file cannot be had.
+        Raises `WriteFailed` if the system refuses.
         """
         with self._lock:
             if in_file is None:
@@ -69,7 +69,7 @@ class Arena:
         """Return a zeroed array of ``count`` items, in a file if it has `PIECE` bytes or more and would exceed the
         limit.
 
-        Raises `WriteFailed` if a file cannot be had.
+        Raises `WriteFailed` if the system refuses.
         """
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):

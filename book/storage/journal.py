@@ -129,7 +129,7 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _end(data: bytes, at: int, sequence: int) -> int:
-    """Return the byte after the frame at byte ``at``, by its header; 0 if no frame of this number can be there."""
+    """Return the byte after the frame at byte ``at``, by its header; 0 if frame number ``sequence`` cannot be there."""
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, _, reserved = FRAME.unpack_from(data, at)
@@ -138,7 +138,9 @@ def _end(data: bytes, at: int, sequence: int) -> int:
 
 
 def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
-    """Return whether the checksum of the frame from ``at`` to ``end`` continues ``previous``, the one before."""
+    """Return whether the checksum of the frame from ``at`` to ``end`` continues ``previous``, that of the frame
+    before.
+    """
     length, kind, number, stored, _ = FRAME.unpack_from(data, at)
     return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 
@@ -395,5 +397,5 @@ class Writer:
 
 
 def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
-    """Yield those of ``frames`` that are later than sequence number ``after``."""
+    """Yield the ``frames`` whose sequence numbers are above ``after``."""
     return (frame for frame in frames if frame.sequence > after)

@@ -60,7 +60,7 @@ class EngineBench:
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
         """``problems`` is a folder of OBF files. Random positions are used if it is None, and for each file that the
-        folder lacks. Times are medians of ``repeat`` runs, or of more short runs.
+        folder lacks. Times are medians of ``repeat`` runs, of at least 3 to 7 if they are short.
         """
         self.weights = weights
         self.problems = problems

@@ -100,7 +100,7 @@ class BookCommand(NamedTuple):
     @property
     def goes_on(self) -> bool:
         """Whether a second run continues the first one, as with all commands that take a `BUDGET`. A server resumes
-        their jobs after a restart.
+        jobs of such commands after a restart.
         """
         return self.parameters[-len(BUDGET) :] == BUDGET
 

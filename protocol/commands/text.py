@@ -310,8 +310,8 @@ class TextLine(NamedTuple):
 
 
 def read_line(text: str) -> TextLine:
-    """Return the command or option of a line: ``set NAME`` and ``-NAME`` are options; so is ``n 4``, but not ``n``. An
-    ``=`` after the name counts as a blank.
+    """Return the command or option of a line. After ``set`` or ``-`` a name is an option's. The name ``n`` is the
+    option if a value follows, else the command. An ``=`` after the name counts as a blank.
     """
     text = text.strip(" \t\r\n")
     if not text or text.startswith("#"):

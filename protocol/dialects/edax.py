@@ -292,8 +292,8 @@ def _tally(game: list[JudgedMove]) -> tuple[int, int, int]:
 
 
 def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
-    """Return the line that `solve` prints below its problems: nodes, both times as ``0:00.303``, and from 1 ms on nodes
-    per second.
+    """Return the line that `solve` prints below its problems: nodes, both times as ``0:00.303``, and nodes per second
+    if ``ms`` is at least 1.
 
     ``ms`` is wall-clock time, ``cpu_ms`` processor time; ``name`` is cut to 30 characters.
     """

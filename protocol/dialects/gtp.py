@@ -245,8 +245,8 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
     """Parse ``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises
     `GtpError`.
 
-    ``interval`` is in centiseconds too, and at least `LEAST_INTERVAL_MS` is taken. Arguments about features that this
-    program lacks, such as ``ownership true`` and the colour and plies of ``allow``, are ignored.
+    ``interval`` is in centiseconds too; it is raised to `LEAST_INTERVAL_MS` at least. Arguments about features that
+    this program lacks, such as ``ownership true`` and the colour and plies of ``allow``, are ignored.
     """
     words = list(reversed(arguments))
     black: bool | None = None

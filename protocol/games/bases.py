@@ -74,7 +74,7 @@ def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iter
 
 def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
     """Yield the games in ``data``, the content of the file ``name``, as `read_games` does. A ``.wtb`` takes its names
-    from the files beside it.
+    from the files beside it. Raises `BadInput` as `read_games` does.
     """
     if not data:
         raise BadInput(f"{quoted(name)}: the file is empty")
@@ -256,7 +256,7 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
 
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
-    """Return event, date and result (discs for Black) of a game."""
+    """Return event, date ("" if unknown) and result (discs for Black, None if unknown) of a game."""
     if format == "txt":
         return "", "", None
     tags = text.tags()

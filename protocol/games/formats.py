@@ -130,7 +130,9 @@ def listed_moves(text: str) -> list[int]:
 
 
 def txt_text(record: GameRecord) -> str:
-    """Return a line of moves without passes, after the initial board if it is unusual or there are no moves."""
+    """Return a line of moves without passes, after the initial board if that is not the standard one or there are no
+    moves.
+    """
     moves = "".join(move_text(played.move) for played in record.moves if played.move != PASS)
     return f"{moves}\n" if moves and record.initial == START else f"{board_text(record.initial)};{moves}\n"
 

@@ -50,7 +50,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
 
 
 def _moves(text: str) -> GameRecord:
-    """Parse one game: moves with or without numbers and a result, over any number of lines."""
+    """Parse one game: moves with or without numbers and a result, over any number of lines. Raises `BadInput`."""
     if ";" in text and "\n" not in text:
         return parse_game(text, "txt")
     moves = listed_moves(text)

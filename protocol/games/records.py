@@ -220,7 +220,7 @@ def ggf_text(
 
 
 def final_result(record: GameRecord, claimed: BlackScore | None) -> BlackScore | None:
-    """Return Black's score of a finished game, empty squares counted for the winner, else the ``claimed`` score."""
+    """Return Black's score of a finished game, empty squares counted for the winner; of another game ``claimed``."""
     final = record.final
     return black_score(final) if final.over else claimed
 

@@ -303,8 +303,8 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     """Fit the bands within the task's plies and write the network in the shipped format; its record has data, options
     and validation figures, and is also written beside it as JSON.
 
-    Other bands are those of the task's start, a network with the same bands. Raises `TrainingError` if a band is
-    neither fitted nor in the start, `WeightsError` if the start is no network or has other bands.
+    Other bands come from the task's start, a network with the same bands. Raises `TrainingError` if a band is neither
+    fitted nor in the start, `WeightsError` if the start is no network or has other bands.
     """
     progress = StageProgress("fit-network")
     data = task.data()

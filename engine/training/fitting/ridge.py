@@ -75,8 +75,8 @@ def solve(
     options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
     """Fit the weights of one ply, in discs, and return them and the number of steps taken. The fit starts from
-    ``begin``. The weights are pulled towards ``prior`` with the strength ``tie`` and towards 0 with ``options.ridge``,
-    both in rows.
+    ``begin``. The weights are pulled towards ``prior`` as ``tie`` rows would pull them, and towards 0 as
+    ``options.ridge`` rows would.
     """
     weights, taken = begin.astype(np.float32, copy=True), 0
     rounds = 1 if options.curve is None else options.rounds
@@ -98,8 +98,8 @@ def _improve(
     tie: float,
     options: RidgeOptions,
 ) -> int:
-    """Change ``weights`` in place, so that the rows' sums grow by about ``errors`` / ``strengths``, with the pulls of
-    `solve`; return the steps taken, at most ``options.iterations``.
+    """Change ``weights`` in place, so that the rows' sums grow by about ``errors`` / ``strengths``, and the weights are
+    pulled as by `solve`. Return the steps taken, at most ``options.iterations``.
     """
     threads = options.threads
     pull = np.float32(options.ridge + tie)

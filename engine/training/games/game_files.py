@@ -32,7 +32,7 @@ def read_wthor(path: Path) -> NDArray[np.uint8]:
 def read_lines(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) uint8, as `read_wthor` does, of a text file with a game a line; skip blank lines.
 
-    Raises OSError, and `TrainingError` for a file that is not UTF-8 or, with its number, for a line that is no game.
+    Raises OSError, and `TrainingError` for a file that is not UTF-8 or a line that is no game, with the line's number.
     """
     games = []
     try:

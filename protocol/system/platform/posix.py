@@ -72,8 +72,8 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Rename the file ``new`` to ``place`` in one step, replacing the file there; processes that have that one open or
-    mapped keep its content.
+    """Rename the file ``new`` to ``place`` in one step, replacing the file there; processes that have the old file open
+    or mapped keep its content.
     """
     os.replace(new, place)
 
