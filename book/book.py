@@ -224,9 +224,7 @@ class Book:
         return best_first(listed)
 
     def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
-        """Return the `known_moves` of a position in any orientation, as moves on that board; none if `view` returns
-        None.
-        """
+        """Return the `known_moves` of a position in any orientation, as moves on that board; [] if `view` is None."""
         _, _, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             entry = self.view(player, opponent)
@@ -407,9 +405,7 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep ``answer`` to ``question``, a search's move and score for the mover, until `forget`, also over
-        restarts.
-        """
+        """Keep ``answer``, a search's move and score for the mover, until `forget`, also over restarts."""
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)

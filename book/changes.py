@@ -14,7 +14,7 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """An observer of a book: its methods are called at every change, on the thread that makes it. Here they do
+    """An observer of a book: its methods are called at each change, on the thread of the change. Here they do
     nothing.
     """
 
@@ -51,9 +51,7 @@ class ChangeObserver:
         """Take note that the results of ``games`` were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """Take note that ``done`` steps of the schedule with the number ``schedule`` are finished; 0 drops its
-        record.
-        """
+        """Take note that ``done`` steps of the schedule numbered ``schedule`` are finished; 0 drops its record."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """Return a context manager: the changes made in its block are written together. A crash leaves all or none."""

@@ -91,8 +91,8 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
 
     With `Choice.VALUE` each candidate is equally likely. Otherwise the one with the greatest `_supposed_share` is
     chosen: Thompson sampling (W. R. Thompson, Biometrika 25, 1933; O. Chapelle and L. Li, NIPS 2011). Moves that win
-    are played most, moves that lose are given up, little known moves are tried. The same generator state gives the same
-    choice.
+    are played most, moves that lose are given up, little known moves are tried. The same state of ``rng`` gives the
+    same choice.
     """
     moves = candidates(book, player, opponent, settings)
     if not moves or (settings.reject and rng.random() < settings.reject):

@@ -187,8 +187,7 @@ def negamax(
     tally: npt.NDArray[np.int64] | None = None,
     faulty: FaultyRows | None = None,
 ) -> int:
-    """Recompute every position's score, bounds and counts. Scores set by hand stay; leaves that are now links are
-    dropped.
+    """Recompute all scores, bounds and counts. Scores set by hand stay; leaves that are now links are dropped.
 
     Counts are added to ``tally`` (`counts.Counts.tally`); ``faulty`` gets the rows with faulty leaves. Returns the
     number of rows whose score or bounds changed. After a cancellation positions near the opening are stale.

@@ -127,9 +127,7 @@ class BookTable(TableMemory):
             return int(self._kernels.find_row(self._context_at, words[0], words[1]))
 
     def find_canonical(self, player: int, opponent: int) -> int:
-        """Return the row of a canonical position; -1 if it is not in the table. Hold `lock` while you use it (see
-        `find`).
-        """
+        """Return the row of a canonical position; -1 if it is not in the table. Hold `lock` as `find` says."""
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
@@ -248,9 +246,7 @@ class BookTable(TableMemory):
         return copied
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
-        """Give distinct ``rows`` new leaves, with scores in discs for the side to move; the positions' own scores
-        stay.
-        """
+        """Give distinct ``rows`` new leaves, with scores for the side to move; the positions' own scores stay."""
         for number, here, places in by_chunk(rows):
             chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
@@ -265,9 +261,7 @@ class BookTable(TableMemory):
                 chunk[name][places] = value
 
     def path_counts(self, number: int, name: str) -> Words:
-        """Return the field ``name``, "wins", "draws", "losses" or "lines", of chunk ``number``'s rows, wide counts
-        included.
-        """
+        """Return the path counts ``name`` ("wins", "draws", "losses", "lines") of the rows of chunk ``number``."""
         chunk = self.chunk(number)
         counts: Words = chunk[name].astype(np.uint64)
         large = np.flatnonzero(chunk["flags"] & WIDE)

@@ -110,8 +110,7 @@ def stand_in(empties: int, depth: int) -> int:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """Return the table that the kernels read at `PROBCUT_TABLE`, in signed 16-bit numbers. Keep it while they may read
-    it.
+    """Return the table that the kernels read at `PROBCUT_TABLE`, signed 16-bit numbers. Keep it while they read it.
 
     The table begins with `PROBCUT_DEPTHS` rows by depth, for searches that end before the game does. A row has the
     error of the reduced search on a full board, the error of the evaluation, the bias of the reduced search (all in

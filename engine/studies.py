@@ -40,7 +40,7 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """Figures of a ply: mean and standard deviation of the discs that its legal moves turn, and the mean of the moves
+    """Figures of a ply: mean and standard deviation of the discs turned by its legal moves, and the mean of those
     played.
 
     ``games`` is the number of games that reached the ply; if it is 0, so are the means.
@@ -75,8 +75,7 @@ def count_flips(games: int, seed: int = 1, progress: Progress = SILENT) -> list[
 @compiled
 def _random_games(state: Any, games: int, sums: Any) -> None:
     """Play ``games`` games with random numbers from ``state`` and add to the row of each ply in ``sums`` ((60, 5)
-    int64): legal moves, discs that they turn, the squares of these numbers of discs, moves played, discs that these
-    turn.
+    int64): legal moves, discs that they turn, the squares of these numbers, moves played, discs that these turn.
     """
     for _ in range(games):
         player, opponent, ply = _BLACK, _WHITE, 0

@@ -186,8 +186,8 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Start the searcher's own helpers and admit guests. Returns False, and does nothing, if called before in this
-        search.
+        """Start the searcher's own helpers and admit guests. Only the first call in a search does this and returns
+        True.
 
         If the system refuses more threads, the search goes on with those it has.
         """

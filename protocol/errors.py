@@ -19,7 +19,7 @@ def quoted(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return ``text`` with control characters escaped; from a text over `LONGEST_QUOTE` characters the middle is cut
+    """Return ``text`` with control characters escaped; the middle of a text over `LONGEST_QUOTE` characters is cut
     out.
     """
     if len(text) > LONGEST_QUOTE:

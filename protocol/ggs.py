@@ -182,9 +182,7 @@ class LastMove(NamedTuple):
 
 
 class ServerBoard(NamedTuple):
-    """A board of a match, sent when it is ``joined`` and after each move; ``last`` is that move, None before the
-    first.
-    """
+    """A board of a match, sent when it is ``joined`` and after each move; ``last`` is that move or None."""
 
     id: str
     joined: bool
@@ -264,9 +262,7 @@ def _request(words: list[str]) -> Request | None:
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Returns None or raises ValueError for other
-    text.
-    """
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Returns None or raises ValueError otherwise."""
     sign, _, id, _, first, _, second, type, rated, *rest = words
     if not _ID.fullmatch(id) or rated not in ("R", "U"):
         return None

@@ -55,8 +55,6 @@ def plural(number: int, noun: str) -> str:
 
 
 def did_you_mean(word: str, names: Collection[str], expected: str) -> str:
-    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no name but ``word`` itself is
-    near.
-    """
+    """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no other name is near."""
     guess = nearest(word, names)
     return f"did you mean {quoted(guess)}?" if guess and guess.lower() != word.lower() else f"expected {expected}"

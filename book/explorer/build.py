@@ -161,9 +161,7 @@ class _Reader:
 
 
 def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
-    """Return the arguments of `Replay`: a triple of the starts' players, opponents and sides to move, and the
-    squares.
-    """
+    """Return the arguments of `Replay`: a triple (players, opponents, whether White moves) of starts, and squares."""
     squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)
     starts = (
         np.array([game.start.player for game in games], np.uint64),

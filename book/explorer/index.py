@@ -102,8 +102,7 @@ class TalliedMove(NamedTuple):
     """A move that was played in a position, its mirror images included; ``games`` is the number of games with it.
 
     ``wins``, ``draws`` and ``losses`` are the known results for the mover, ``discs`` is the sum of these results in
-    discs. ``first`` and ``last`` are years, or 0. ``players`` are those who played it most often, with numbers of
-    games.
+    discs. ``first`` and ``last`` are years, or 0. ``players`` are those who played it most, with numbers of games.
     """
 
     move: str

@@ -126,9 +126,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book. If ``level`` is None, the book's level follows from the
-        positions.
-        """
+        """Add the forced passes and return the book. Without ``level`` the book's level follows from the positions."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)
@@ -259,9 +257,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
 
 
 def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield a `_RECORD3` for the position after the forced pass in each of ``rows``, unless the book has that
-    position.
-    """
+    """Yield a `_RECORD3` for the position after the forced pass in each of ``rows`` unless the book has it."""
     for row in rows:
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)

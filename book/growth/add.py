@@ -229,8 +229,7 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
 
 
 def synthetic_book(rows: int, level: int) -> Book:
-    """Return a book of about ``rows`` positions, ply by ply from the initial one, with made-up leaf scores, for
-    benches.
+    """Return a book of about ``rows`` positions from the initial one on, with made-up leaf scores, for benches.
 
     All scores follow from the leaves, and no leaf is missing.
     """

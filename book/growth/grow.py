@@ -224,8 +224,8 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 
 
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
-    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until none is
-    new.
+    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until all are
+    in.
 
     A ``depth`` of 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
     """

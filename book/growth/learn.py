@@ -86,8 +86,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
     """Yield the positions within a window, each as soon as its budget is known. Raises `NotInBook`.
 
     With ``best_only`` True the side to move at ``root`` follows only its best links (none if the leaf is better), with
-    False the other side does, with None neither. A position that both even and odd numbers of moves reach is yielded
-    twice.
+    False the other side does, with None neither. A position that even and odd numbers of moves reach is yielded twice.
     """
     start = root_row(book, root)
     budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}

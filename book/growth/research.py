@@ -59,9 +59,7 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again and replace those that get another score. Returns outcome and
-    corrections.
-    """
+    """Solve every solved leaf again and replace those that get another score. Returns outcome and corrections."""
     job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 

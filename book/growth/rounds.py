@@ -117,8 +117,7 @@ class Worker:
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Yield each task with its search's move and score (discs for the side to move), or None if the search was
-        stopped.
+        """Yield each task with its search's move and score, discs for the side to move; None for a stopped search.
 
         To end early, close the generator: it stops the running searches.
         """
@@ -256,8 +255,7 @@ class GrowthCommand(LongCommand):
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run the searches ``tasks`` and store the leaves. ``total``, for the progress, is the most searches there can
-        be.
+        """Run the searches ``tasks`` and store the leaves. ``total``, for the progress, is the most searches expected.
 
         With ``raise_level`` the positions get the searches' level. Raises `WorkCancelled` if a search was stopped or
         the command cancelled; the leaves stored so far stay.

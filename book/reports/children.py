@@ -50,8 +50,7 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """Return a board's legal moves, best score first, then by move, unknown ones last; none if `Book.view` returns
-    None.
+    """Return a board's legal moves, best score first, then by move, unknown ones last; [] if `Book.view` is None.
 
     ``grades`` caches grades for the book's present state; ``most`` limits the positions that each grade may visit.
     Raises `grade.TooMany` and `grade.Stale`. Any thread may call this.

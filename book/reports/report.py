@@ -235,8 +235,7 @@ class Checked(NamedTuple):
 def check_games(
     book: Book, games: Iterable[bytes], progress: ProgressCallback = no_progress
 ) -> tuple[Checked, list[str]]:
-    """Compare games from the initial position with the book, each (position, move) once; mirror images count as the
-    same.
+    """Compare games from the initial position with the book, each (position, move) once; mirror images count as one.
 
     Games are moves (squares 0..63, passes may be left out). Also returns lines about games with an illegal move, which
     are used up to that move. Positions beyond the book's depth do not count.

@@ -66,8 +66,7 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a zeroed array of ``count`` items, in a file if it has `PIECE` bytes or more and would exceed the
-        limit.
+        """Return a zeroed array of ``count`` items, in a file if it has at least `PIECE` bytes and exceeds the limit.
 
         Raises `WriteFailed` if the system refuses.
         """

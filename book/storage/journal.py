@@ -138,9 +138,7 @@ def _end(data: bytes, at: int, sequence: int) -> int:
 
 
 def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
-    """Return whether the checksum of the frame from ``at`` to ``end`` continues ``previous``, that of the frame
-    before.
-    """
+    """Return whether the frame from ``at`` to ``end`` has a checksum that continues ``previous``, the one before it."""
     length, kind, number, stored, _ = FRAME.unpack_from(data, at)
     return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 

@@ -285,8 +285,7 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """Return the header of a file that begins with ``data``; ``size`` is the number of its bytes, None to skip that
-    check.
+    """Return the header of a file that begins with ``data``; ``size`` is its number of bytes, None to skip that check.
 
     Raises `Unreadable` for another kind of file or a damaged header, and if the header has another size.
     """

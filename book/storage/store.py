@@ -269,9 +269,7 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file, if possible, that the journal has changes, so that a copy of the file alone is
-        recognised.
-        """
+        """Note in the file, if possible, that the journal has changes: then a copy without it is recognised."""
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)
@@ -313,8 +311,7 @@ class Store:
         """Write the journal's changes into the file (`save`), which is then complete by itself.
 
         Does nothing without changes, or if the last write failed. As for `save`, the caller must prevent changes
-        meanwhile. The earlier file is kept as a backup only if the journal has an `undoable` command. Raises as `save`
-        does.
+        meanwhile. The earlier file is kept only if the journal has an `undoable` command. Raises as `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
             self.save(backups=BACKUPS if self.undoable() else 0)
@@ -384,8 +381,7 @@ class Store:
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit, close the files and release the lock. Nothing is saved: the journal has the changes that the file
-        lacks.
+        """Commit, close the files and release the lock. The journal has the changes that the file lacks.
 
         Raises `WriteFailed` if changes were written nowhere; the store is closed all the same.
         """

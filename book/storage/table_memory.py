@@ -118,9 +118,7 @@ class TableMemory:
     # ------------------------------------------------------------------------------------------------ damage
 
     def watch(self, guard: Blocks | None) -> None:
-        """Let ``guard`` verify the memory of a mapped file before its first use; with None all of it counts as
-        verified.
-        """
+        """Let ``guard`` verify the memory of a mapped file before its first use; None: all counts as verified."""
         old_guard, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0
         if guard is not None:
@@ -273,9 +271,7 @@ class TableMemory:
         self._strays = 0
 
     def _resize_segment(self, number: int, capacity: int, memory: Bytes | None = None) -> None:
-        """Copy a segment into ``memory``, which must be zeroed, or new memory; ``capacity`` is its new number of
-        slots.
-        """
+        """Copy a segment into ``memory`` (zeroed; None: new memory); ``capacity`` is its new number of slots."""
         if memory is None:
             memory = np.zeros(segment_bytes(capacity), np.uint8)
             self._strays += 1

@@ -192,9 +192,7 @@ def cached_path(spec: Spec) -> Path | None:
 
 
 def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None without a cache folder or code. Damaged code is reported and counts as
-    missing.
-    """
+    """Return the cached object code; None if there is none. Damaged code is reported and counts as none."""
     path = cached_path(spec)
     if path is None:
         return None

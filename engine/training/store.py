@@ -86,8 +86,8 @@ class StageProgress:
         logs.echo(f"{self._stage} {self._last:7.1f} s  {text}")
 
     def now_and_then(self, text: str) -> None:
-        """Write a line with ``text`` to stderr, unless the last line or the stage's beginning is under two seconds
-        ago.
+        """Write a line with ``text`` to stderr, unless the last line, or the stage's beginning, is under two seconds
+        old.
         """
         if self.seconds - self._last >= 2.0:
             self.say(text)

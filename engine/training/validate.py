@@ -117,9 +117,7 @@ def _after(line: str) -> tuple[int, int]:
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
-    """Return the scores of `MAIN_LINES` by searches at ``level``, in discs for the mover, by moves ("start" for
-    none).
-    """
+    """Return the scores of `MAIN_LINES` by searches at ``level``, discs for the mover, by moves ("start": none)."""
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     scores = {}
     for line in MAIN_LINES:

@@ -316,9 +316,7 @@ def whole_number(text: str) -> int | None:
 
 
 def number_within(what: str, text: str, low: int, high: int) -> int:
-    """Return the whole number of a text, from ``low`` to ``high``; raises `BadInput` with a message that begins with
-    ``what``.
-    """
+    """Return the whole number of a text, from ``low`` to ``high``; raises `BadInput`, which begins with ``what``."""
     number = whole_number(text.strip())
     if number is None or not low <= number <= high:
         raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")

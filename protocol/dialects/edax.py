@@ -170,9 +170,7 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """Return the board in ten lines, with side to move, discs, moves and empties at the places where Edax prints
-    them.
-    """
+    """Return the board in ten lines, with side to move, discs, moves and empties in the places of Edax's board."""
     player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
     rows[1] += f" {player} to move"

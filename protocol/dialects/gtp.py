@@ -106,9 +106,7 @@ def parse_request(line: str) -> GtpRequest | None:
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
-    """Return an answer, or with ``failed`` an error, and the empty line that ends it; ``text`` must have no empty
-    line.
-    """
+    """Return an answer, or with ``failed`` an error, and its empty last line; ``text`` must have no empty line."""
     blank = " " if text and not text.startswith("\n") else ""
     return f"{'?' if failed else '='}{id}{blank}{text}\n\n"
 
@@ -206,9 +204,7 @@ def result_text(position: Position) -> str:
 
 
 class AnalyzedMove(NamedTuple):
-    """A move of an analysis: score in discs for the side to move, whether it is proved, nodes searched, line of
-    play.
-    """
+    """An analyzed move: its score in discs for the mover, whether that is proved, nodes searched, line of play."""
 
     move: int
     score: MoverScore
@@ -274,7 +270,7 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """Return the mover's chance to win, 0 to 1: 0, 1/2 or 1 for a proved score, else a logistic function of the
+    """Return the mover's chance to win, 0 to 1: 0, 1/2 or 1 for a proved score, else by a logistic curve of the
     discs.
     """
     if candidate.exact:

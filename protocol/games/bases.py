@@ -149,9 +149,7 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 
 
 def content_of(path: str) -> bytes:
-    """Return the content of a regular file of at most `LARGEST_FILE` bytes, unpacked; raises `BadInput` for another
-    file.
-    """
+    """Return the unpacked content of a regular file of at most `LARGEST_FILE` bytes; raises `BadInput` for others."""
     try:
         # A pipe could keep the reader waiting for ever.
         described = os.stat(path)  # noqa: PTH116

@@ -80,9 +80,7 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """Return a game in Edax's layout; raises `BadInput` over 60 moves. The hash, which depends on Edax's build, is
-    0.
-    """
+    """Return a game in Edax's layout; raises `BadInput` over 60 moves. The hash is 0: it depends on Edax's build."""
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")
     year, month, day, hour, minute, second = game.date

@@ -130,7 +130,7 @@ def listed_moves(text: str) -> list[int]:
 
 
 def txt_text(record: GameRecord) -> str:
-    """Return a line of moves without passes, after the initial board if that is not the standard one or there are no
+    """Return a line of moves without passes, after the initial board unless it is the standard one and there are
     moves.
     """
     moves = "".join(move_text(played.move) for played in record.moves if played.move != PASS)

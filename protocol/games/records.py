@@ -138,9 +138,7 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:
-    """Return the game that begins at ``start``, with a ``fault`` if it has no end, and the index where to look for the
-    next.
-    """
+    """Return the game that begins at ``start``, with a ``fault`` if it has no end, and where to look for the next."""
     listed: list[tuple[str, str]] = []
     name = ""
     depth = 0

@@ -175,8 +175,8 @@ def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None)
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """Return a file of names, each cut to ``width`` - 1 bytes, non-Latin-1 letters as ``?``. ``made`` is year, month,
-    day.
+    """Return a file of names cut to ``width`` - 1 bytes, non-Latin-1 letters as ``?``; ``made`` is (year, month,
+    day).
     """
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)

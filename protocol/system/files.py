@@ -69,7 +69,7 @@ def replacing(
 
 
 def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
-    """Replace the content of ``path`` atomically and synced: a reader or a crash finds the old content or the new,
+    """Replace the content of ``path`` atomically and synced: readers and crashes find the old content or the new,
     whole.
 
     ``mode`` applies only to a new file. Raises `OSError`; then the old file is unchanged, unless only syncing its

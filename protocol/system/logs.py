@@ -123,8 +123,8 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 
 def echo(text: str) -> None:
-    """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores errors of the
-    output.
+    """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores output
+    errors.
     """
     try:
         sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")

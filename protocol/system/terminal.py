@@ -45,8 +45,7 @@ class ProgressLine:
 
 
 def paged(text: str) -> bool:
-    """Show a text in pydoc's pager (``PAGER``, or less) if it is longer than the terminal, and wait until the pager
-    ends.
+    """Show a text in pydoc's pager (``PAGER``, or less) if it is longer than the terminal, and wait for its end.
 
     Returns False, and shows nothing, if the text is short, or input or output is no terminal: the caller must print it.
     """

@@ -572,8 +572,7 @@ def unknown_keys(message: dict[str, Any]) -> list[str]:
 
 
 def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the known arguments, and warnings about unknown ones (at most `_MOST_WARNINGS`) and unknown fields of
-    maps.
+    """Return the known arguments, and warnings about unknown ones (at most `_MOST_WARNINGS`) and about unknown fields.
 
     Raises `RequestError` for a wrong value, and if a required argument is missing. An argument that is nil counts as
     not given. Defaults are not filled in.

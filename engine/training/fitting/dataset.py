@@ -156,9 +156,7 @@ class Datasets:
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """Return the number of rows by their label's depth, as text: "0" for rows without a label, "255" for exact
-        labels.
-        """
+        """Return the number of rows by their label's depth, as text: "0" for no label, "255" for an exact one."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 

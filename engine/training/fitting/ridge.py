@@ -125,7 +125,7 @@ def _improve(
 
 
 def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tuple[float, float, float]:
-    """Return root mean square, mean absolute and mean error (predicted - label) in discs, predictions clipped to
+    """Return root mean square, mean absolute and mean error (predicted - label) in discs; predictions count within
     -64..64.
     """
     difference = np.clip(predicted, -64, 64).astype(np.float64) - labels
@@ -145,8 +145,7 @@ def fit(
     last: int = PLIES - 1,
     said: StageProgress | None = None,
 ) -> features.Weights:
-    """Fit plies first..last and return float32 weights (61, PACKED_SIZE) in discs; other plies are as in ``start`` or
-    0.
+    """Fit plies first..last and return float32 weights (61, PACKED_SIZE) in discs; others are as in ``start`` or 0.
 
     rows_of(ply) returns the training rows of a ply; it is called for each ply in each pass. ``said`` reports progress.
     """

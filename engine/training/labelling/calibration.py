@@ -36,9 +36,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Plies, depths in plies, search labels and better scores (``exact``) of positions; scores in discs for the
-    mover.
-    """
+    """Plies, search depths, labels and better scores (``exact``) of positions; scores in discs for the mover."""
 
     plies: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -137,9 +135,7 @@ def read(path: Path) -> Calibration:
 
 
 def read_all(paths: Sequence[Path]) -> Calibration:
-    """Return the coefficients of several files; those of a ply are from the first file that has it. Raises as `read`
-    does.
-    """
+    """Return the coefficients of several files, for each ply from the first that has it. Raises as `read` does."""
     found: Calibration = {}
     for path in reversed(paths):
         found |= read(path)

@@ -34,9 +34,7 @@ HELD_OUT_SHARE = 20
 
 
 class Truth(NamedTuple):
-    """Positions of one kind ("human" or "perturbed") and number of empties, with exact scores in discs for the
-    mover.
-    """
+    """Positions of one kind ("human", "perturbed") and number of empties, with exact scores, discs for the mover."""
 
     kind: str
     empties: int
@@ -46,8 +44,7 @@ class Truth(NamedTuple):
 
 
 def read_truth(paths: list[Path]) -> list[Truth]:
-    """Return the positions of truth files: npz files with arrays P<ply>, O<ply> (boards, side to move first) and y<ply>
-    (discs).
+    """Return the positions of truth files: npz files of arrays P<ply>, O<ply> (boards, mover first) and y<ply> (discs).
 
     "diverse" in a file's name means that its positions are perturbed ones. Other arrays are ignored. Raises
     `TrainingError` if a file is no intact npz file or has P of a ply without O and y.

@@ -65,9 +65,7 @@ _CHUNK = 16
 
 
 class Nodes(NamedTuple):
-    """Columns of equal length: boards (mover first), lower bounds of null windows in discs, depths in plies, search
-    numbers.
-    """
+    """Columns: boards (mover first), lower bounds of null windows in discs, depths in plies, search numbers."""
 
     players: NDArray[np.uint64]
     opponents: NDArray[np.uint64]

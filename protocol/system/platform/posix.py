@@ -210,7 +210,7 @@ def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
 
 
 def drop_pages(mapping: mmap.mmap) -> bool:
-    """Give the pages of private memory back to the system, so that they read as zeros. Returns false if that may have
+    """Give the pages of private memory back to the system, so that they read as zeros. Returns false if it may have
     failed.
 
     Linux only: elsewhere ``MADV_DONTNEED`` is advice, and the content may stay (madvise(2) of macOS and POSIX).
