@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OwnEngine:
-    """An engine in this process; `close` ends it. The user's configuration file replaces arguments that are None or "".
-    With ``book`` the book that it names is used, otherwise none.
+    """An engine in this process; `close` ends it. Values of the user's configuration file replace arguments that are
+    None or "". With ``book`` the engine uses the book that the file names, otherwise none.
     """
 
     def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:

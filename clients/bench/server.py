@@ -50,9 +50,7 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return a percentile: one of ``values``, of which there must be at least one, that ``percent`` percent of them do
-    not exceed.
-    """
+    """Return the least of ``values`` that at least ``percent`` percent of them do not exceed. There must be a value."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 

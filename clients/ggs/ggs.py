@@ -62,8 +62,8 @@ def command_line() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error message, for a wrong value of an
-    option too; a command line that cannot be parsed ends the program with status 2.
+    """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error message, such as one about an
+    option's value; a command line that cannot be parsed ends the program with status 2.
     """
     named = command_line().parse_args(arguments)
     try:

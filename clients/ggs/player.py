@@ -166,10 +166,10 @@ class Player:
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
-        """Note that the connection has ended or was refused. Returns instructions to stop the searches and to call
+        """Note that the connection has ended or was refused. Returns instructions to stop the searches and to connect
         again after a pause. The pause is 1 s at first and doubles each time until a login, up to `LONGEST_WAIT_S`.
 
-        If no call has been answered yet, the program ends with ``reason``.
+        If no connection has been opened yet, the program ends with ``reason``.
         """
         if not self._calls:
             return [End(reason)]

@@ -94,7 +94,7 @@ class Engine:
 
     def close(self) -> None:
         """End all searches, which return their results so far. Later searches raise `BadInput`; evaluations and
-        look-ups go on.
+        look-ups still work.
         """
         self._closed = True
         self.stop()

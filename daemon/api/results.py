@@ -42,9 +42,9 @@ class Score(NamedTuple):
 class MoveLine(NamedTuple):
     """A move with its score, for the side that plays it, and the line of best play.
 
-    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search. If
-    they are the number of empty squares and 100, it has searched to the end of the game. ``exact`` says that the score
-    is proved. ``pv`` begins with the move; ``nodes`` and ``time_s`` are the cost.
+    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) are those of the search; a
+    depth of all empty squares at 100 % is a search to the end of the game. ``exact`` says that the score is proved.
+    ``pv`` begins with the move; ``nodes`` and ``time_s`` are the cost.
     """
 
     move: str
@@ -66,8 +66,8 @@ class MoveLine(NamedTuple):
 class Analysis(NamedTuple):
     """The best moves of a board, best first. A forced pass counts as a move; there are none if the game is over.
 
-    ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search; if that was before its
-    first iteration, the move is any, with score 0 and depth 0.
+    ``complete`` is False for intermediate iterations, and if a limit or a stop ended the search. If it ended within the
+    first iteration, the move is arbitrary, with score 0 and depth 0.
     """
 
     board: Board

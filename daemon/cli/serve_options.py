@@ -177,8 +177,8 @@ def _command(text: str) -> tuple[str, ...]:
 
 
 def _number(text: str, name: str, least: int) -> float:
-    """Return the number that ``text`` spells. Raises `BadInput`, with the option's ``name``, if it is none or less than
-    ``least``.
+    """Return the number that ``text`` spells. Raises `BadInput`, with the option's ``name``, for other text and for a
+    number below ``least``.
     """
     try:
         value = float(text)

@@ -27,7 +27,7 @@ class PairingScore(NamedTuple):
     ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of games played
     out, empty squares given to the winner. ``pairs`` are the numbers of complete pairs with 0, 1/2 ... 2 points,
     ``singles`` the points of games without a partner. ``different`` counts games that repeat no other (same colours,
-    same end, mirrored or not). ``clusters`` divide all results into lists of those that depend on each other. The other
+    same end, mirrored or not). ``clusters`` are all results, in lists of results that depend on each other. The other
     fields have a value for each program: ms used, moves, longest move in ms, and games lost by kind of fault.
     """
 
