@@ -50,7 +50,7 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return the least of ``values`` that at least ``percent`` percent of them do not exceed. There must be a value."""
+    """Return one of ``values`` that at least ``percent`` percent of them do not exceed. There must be a value."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 

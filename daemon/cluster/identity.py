@@ -37,8 +37,8 @@ class Identity(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The name of the resource, in dask's sense, that a task requires; a worker of this identity offers one a
-        slot.
+        """The name of the resource, in dask's sense, that a task requires. A worker of this identity offers one for
+        each slot.
         """
         return f"{_RESOURCE}{self.code}-{self.proof}"
 

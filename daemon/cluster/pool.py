@@ -246,7 +246,7 @@ class ClusterSearches(Generic[S, A]):
     def _digest(self, batch: SearchBatch[S]) -> str:
         """Return a digest that is equal for equal searches, so that a search wanted twice at a time is made once.
 
-        Checks and repeated batches differ, because the scheduler may still have the task that failed.
+        Checks and repeated batches have digests of their own: the scheduler may still have the first task.
         """
         asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()

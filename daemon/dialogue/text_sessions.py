@@ -128,9 +128,9 @@ class ClientLines:
     """The waiting lines of a client, and the running one. A state machine, for one thread at a time.
 
     When the client goes, lines that outlive it are still carried out, and so are the earlier lines that change the
-    board they work on. Lines that only ask are cancelled, and all lines after the last one that outlives the client. Of
-    ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out; without ``book store`` none
-    is.
+    board they work on. Lines that only ask, without another effect, are cancelled, and all lines after the last one
+    that outlives the client. Of ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out;
+    without ``book store`` none is.
 
     Call `next`, which returns the line to begin, after `ended`, and after `put` if its second result is True.
     """
@@ -198,8 +198,8 @@ class ClientLines:
         self._gap = self._closed or self._claimed
 
     def leave(self) -> ClientLine | None:
-        """Note that the client has gone. Cancels its lines that only ask, and all lines after the last one that
-        outlives the client. Returns the running line if the caller must stop it, else None.
+        """Note that the client has gone. Cancels its lines without an effect besides the reply, and all lines after the
+        last one that outlives the client. Returns the running line if the caller must stop it, else None.
         """
         self.deserted = True
         running = self.running
@@ -249,9 +249,9 @@ class TextSessions:
         self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
-        """Queue the line of a request, to be run and replied to on another thread. If the id of the request is
-        negative, the line is a bare one. Raises `RequestError` if the client's role does not allow it, or it has
-        control characters or names a file that the client may not use.
+        """Queue the line of a request, to be run and replied to on another thread. A request with a negative id is a
+        line that was sent alone, without a request. Raises `RequestError` if the client's role does not allow the line,
+        or if it has control characters or names a file that the client may not use.
         """
         line = self._checked(request.client, line)
         bare = isinstance(request.id, int) and request.id < 0

@@ -76,8 +76,8 @@ class Acceptor:
         raise BadInput(f"{endpoint}: no two free ports in a row")
 
     def role_of(self, user: str) -> tuple[str, str]:
-        """Return the name and role of a client by its public key; for a key that is not allowed the first characters of
-        the key and "", without keys the acceptor's own. Raises `BadInput` if the list of keys cannot be used.
+        """Return the name and role of a client by its public key; without keys the acceptor's own. For a key that is
+        not allowed the name is its first characters, the role "". Raises `BadInput` if the list of keys cannot be used.
         """
         if self.keys is None:
             return self.name, self.role

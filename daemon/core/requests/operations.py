@@ -101,7 +101,8 @@ class Operations:
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
     def handle_text(self, client: ClientRecord, number: int, line: TextLine, reply: Callable[[str], None]) -> None:
-        """Carry out a bare line of the text protocol; its one reply is all output of the line, or a warning.
+        """Carry out a line of the text protocol sent alone, not in a request; its one reply is all its output, or a
+        warning.
 
         ``number`` counts the client's lines; it becomes a negative id, which no request has.
         """

@@ -243,8 +243,8 @@ class TextLines(Protocol):
         """
 
     def leave(self, client: ClientRecord) -> None:
-        """Note that a client has gone. Cancels its lines that only ask, and all lines after the last one that outlives
-        the client.
+        """Note that a client has gone. Cancels its lines without an effect besides the reply, and all lines after the
+        last one that outlives the client.
         """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:

@@ -16,8 +16,8 @@ clock. `scheduler` applies the instructions to threads.
   `AHEAD_S` more of short work than the others have had of all work on average; then they wait for their share like all
   others. So a short question is answered at once on a busy machine, and many short questions give a client no more than
   its share.
-- *First turns.* Short tasks do not interrupt each other, with one exception: a task that has told a first result and
-  has had `LEAST_RUN_S` of its first turn gives way to a *lone* task, the only waiting task of another client. The
+- *First turns.* Short tasks do not interrupt each other, with one exception: a task that has reported a first result
+  and has had `LEAST_RUN_S` of its first turn gives way to a *lone* task, the only waiting task of another client. The
   interrupted task goes on as a short task later. So thirty people who move at the same moment all see scores soon. This
   happens once in a task's life, and not for clients that keep many tasks waiting: every exchange costs work.
 - *Turns grow.* A task that is short no more has turns, because an interruption loses some of the work: half a second at
@@ -531,8 +531,8 @@ class ThreadSchedule:
         return again
 
     def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
-        """Interrupt at most one task whose turn is over, for the waiting task that was charged least; do nothing before
-        the time of the next look. Returns that time; infinity while interrupted tasks still hold threads.
+        """Interrupt at most one task whose turn is over, in favour of the waiting task that was charged least. Returns
+        when to call this again, before which it does nothing; infinity while interrupted tasks still hold threads.
         """
         if self._coming or not self.waiting:
             return math.inf

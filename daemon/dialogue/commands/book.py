@@ -25,7 +25,7 @@ LIVE_S = 0.1
 
 
 def caller_of(session: Session) -> Caller:
-    """Return the session as the caller of a book command."""
+    """Return the caller of a book command: the session's options, game and engine."""
     game = session.game
     return Caller(
         session.name,

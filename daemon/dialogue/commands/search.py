@@ -44,8 +44,8 @@ class SearchTable:
         """Nodes and ms of all iterations so far, by rank of the line."""
 
     def progress(self, index: int, line: Line) -> None:
-        """Print a finished iteration of the line with rank ``index``, with the nodes and time of all iterations so far:
-        at verbosity 2 or more, from the depth `noise` on.
+        """At verbosity 2 or more, print a finished iteration of the line with rank ``index``, if it has at least the
+        depth `noise`, with the nodes and time of all iterations so far.
         """
         nodes, ms = self._spent.get(index, (0, 0.0))
         self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
