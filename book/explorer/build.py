@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -45,35 +44,15 @@ class _ReadGame(NamedTuple):
     """The game's place, for messages."""
 
 
-def game_files(paths: Iterable[str]) -> list[str]:
-    """Return the files in ``paths``, and the files of games in and below the folders in ``paths``, each once, in order;
-    those of a folder are sorted by name.
-
-    Raises `BadInput` if a path does not exist, or if there is no file.
-    """
-    found = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.is_file())
-            found += [str(file) for file in inside if bases.extension_of(file.name) in bases.READ_FORMATS]
-        elif path.exists():
-            found.append(str(path))
-        else:
-            raise BadInput(f"{quoted(str(path))}: No such file or folder")
-    if not found:
-        raise BadInput(f"no files of games there: expected {' '.join(f'.{each}' for each in bases.READ_FORMATS)}")
-    return list(dict.fromkeys(found))
-
-
 def build(
     paths: Iterable[str], target: str, complain: Callable[[str], None], progress: Callable[[str, int, int], None]
 ) -> IndexAccount:
     """Make the index ``target`` of the games of files and folders; an old file stays until the new one is whole.
 
     What cannot be read is left out, and ``complain`` gets a line about it. ``progress`` gets what is counted, the
-    number done and the total. Raises `BadInput` as `game_files` does or if there is no game, and `OSError`.
+    number done and the total. Raises `BadInput` as `bases.game_files` does or if there is no game, and `OSError`.
     """
-    sources = game_files(paths)
+    sources = bases.game_files(paths)
     reader = _Reader(complain)
     for number, source in enumerate(sources):
         progress("files read", number, len(sources))

@@ -24,8 +24,10 @@ from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .game import GameAnalysis, analyze_game, as_json
-from .inputs import games_of
+from .inputs import games_in, games_of
 from .page import page
+from .player import find_player, judged_game, report
+from .player_page import player_page
 from .reports import NOTE_FORMATS, WIDE, Collection, csv_head, csv_line, note_format, table, with_notes
 from .source import OwnEngine, RemoteDaemon
 
@@ -56,7 +58,7 @@ def main(arguments: list[str]) -> int:
             _list(options)
             return 0
         with signals:
-            (_all if options.all else _one)(options, signals)
+            (_summary if options.summary else _all if options.all else _one)(options, signals)
     except (BadInput, DaemonError) as error:
         if not signals.number:
             _mention(told(error))
@@ -72,6 +74,7 @@ def command_line() -> Parser:
     add("--game", type=whole(1, 10**9), default=0, metavar="N", help="the game of that number in the file, from 1")
     add("--player", default="", metavar="NAME", help="games of a player whose name contains this")
     add("--all", action="store_true", help="all of these games, not only the first")
+    add("--summary", action="store_true", help="one report on the player's games in files and folders")
     add("--list", action="store_true", help="only list the games")
     effort = parser.add_mutually_exclusive_group()
     effort.add_argument("--level", type=whole(0, 60), default=16, metavar="N", help="level of the search (default 16)")
@@ -111,6 +114,12 @@ def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
         parser.error("--all writes a folder of pages: name it with --html")
     if options.all and (options.game or options.list):
         parser.error(f"--all and --{'game' if options.game else 'list'} exclude each other")
+    if options.summary:
+        if not options.player:
+            parser.error("--summary needs --player")
+        for name in ("game", "all", "list", "json", "csv", "save"):
+            if getattr(options, name):
+                parser.error(f"--summary and --{name} exclude each other")
     ours, theirs = ("threads", "eval_file"), ("key", "server_key")
     for name in ours if options.server is not None else theirs:
         if getattr(options, name):
@@ -262,6 +271,25 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
                     collection.add(analysis)
     except OSError as error:
         raise BadInput(f"{error.filename or 'output'}: {error.strerror}") from None
+
+
+def _summary(options: argparse.Namespace, signals: StoppedBySignals) -> None:
+    player = find_player(games_in(options.words, _mention), options.player)
+    wanted = [rated for rated in player.games if _has_moves(rated.game)]
+    judged = []
+    with closing(_judge(options)) as judge:
+        for number, rated in enumerate(wanted, 1):
+            if signals.number:
+                break
+            analysis = _analyzed(options, rated.game, judge, signals, f"game {number} of {len(wanted)}: ")
+            if analysis.complete:
+                judged.append(judged_game(rated, analysis))
+    if not judged:
+        raise BadInput(f"no game of {quoted(player.name)} with moves was analysed")
+    if options.html:
+        _write(options.html, player_page(player, judged, options.board))
+    if options.html != "-":
+        _write("-", report(player, judged))
 
 
 # Output

@@ -67,7 +67,11 @@ class GameAnalysis(NamedTuple):
 
     def summary(self, black: bool) -> PlayerSummary:
         """Return the summary of the analysed moves of Black (``black``) or White."""
-        return summary(self.steps, black)
+        return summary(self.of_side(black))
+
+    def of_side(self, black: bool) -> list[JudgedMove]:
+        """Return the analysed moves of Black (``black``) or White."""
+        return [step for step in self.steps if step.position.black_to_move == black]
 
     def scores(self) -> list[BlackScore]:
         """Return Black's score before each analysed move and, if they end the game, its result."""

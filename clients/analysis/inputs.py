@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, parse_games, read_games, unpacked
+from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, game_files, parse_games, read_games, unpacked
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.records import Complain, GameRecord
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.system.terminal import ProgressLine
 
 STANDARD_INPUT = "-"
 
@@ -40,6 +41,20 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
             os.close(descriptor)
     except OSError as error:
         raise BadInput(f"{quoted(name)}: {error.strerror}") from None
+
+
+def games_in(paths: list[str], bad: Complain) -> Iterator[FileGame]:
+    """Yield the games of files, and of the files in and below folders. ``bad`` is called with a line for each game, and
+    for each file, that cannot be read. Raises `BadInput` as `game_files` does.
+    """
+    line = ProgressLine()
+    for path in game_files(paths):
+        line.show(f"reading {path}")
+        try:
+            yield from read_games(path, bad)
+        except BadInput as error:
+            bad(str(error))
+    line.clear()
 
 
 def _moves(text: str) -> GameRecord:

@@ -111,13 +111,13 @@ def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:
     """Return links to a board and to the index as HTML, if their addresses are not ""."""
     links = []
     if link:
-        links.append(f'<a id="link" href="{escape(_address(analysis, link, ply))}">This position on a board</a>')
+        links.append(f'<a id="link" href="{escape(address(analysis, link, ply))}">This position on a board</a>')
     if index:
         links.append(f'<a href="{escape(index)}">All games</a>')
     return f'<p class="links">{"".join(links)}</p>' if links else ""
 
 
-def _address(analysis: GameAnalysis, link: str, ply: int) -> str:
+def address(analysis: GameAnalysis, link: str, ply: int) -> str:
     """Return ``link``, the address of a board, with the position after ``ply`` moves filled in."""
     steps = analysis.steps
     moves = moves_text([step.move for step in steps[:ply]])
@@ -221,7 +221,7 @@ def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
                 "told": _sentence(step),
                 "line": "" if passes else moves_text(step.best.line),
                 "followed": "" if passes or not step.loss else moves_text(step.played.line),
-                **({"link": _address(analysis, link, ply)} if link else {}),
+                **({"link": address(analysis, link, ply)} if link else {}),
             }
         )
     final = analysis.game.record.final
@@ -234,7 +234,7 @@ def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
             "told": _sentence_at_end(analysis),
             "line": "",
             "followed": "",
-            **({"link": _address(analysis, link, len(places))} if link else {}),
+            **({"link": address(analysis, link, len(places))} if link else {}),
         }
     )
     return places

@@ -71,15 +71,18 @@ class Chart(NamedTuple):
         """Return the data of an SVG path through points (place, value), without the ``M`` at its beginning."""
         return "L".join(f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in points)
 
-    def svg(self, label: str, under: str, over: str, marks: Iterable[int]) -> str:
+    def svg(
+        self, label: str, under: str, over: str, marks: Iterable[int], *, first: int = 1, steps: bool = True
+    ) -> str:
         """Return the graph as SVG; ``label`` is its plain text for screen readers.
 
-        ``under`` and ``over`` are SVG to draw below and above the grid; ``marks`` are the places, counted from 1, whose
-        numbers are written. Values are written without a sign. The cursor is hidden until a script moves it.
+        ``under`` and ``over`` are SVG to draw below and above the grid; ``marks`` are the places, counted from
+        ``first``, whose numbers are written. Values are written without a sign. With ``steps`` the picture has the id
+        and the cursor, hidden at first, that the script of a page of a game expects.
         """
+        script = f' id="graph" data-left="{LEFT}" data-right="{WIDTH - RIGHT}" data-plies="{self.places - 1}"'
         parts = [
-            f'<svg id="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}" '
-            f'data-left="{LEFT}" data-right="{WIDTH - RIGHT}" data-plies="{self.places - 1}">',
+            f'<svg{script if steps else ""} viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">',
             under,
         ]
         for value in range(-self.largest, self.largest + 1, self.step):
@@ -88,13 +91,9 @@ class Chart(NamedTuple):
             parts.append(f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
             minor = " minor" if value // self.step % 2 else ""
             parts.append(f'<text class="tick value{minor}" x="{LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
-        parts += [f'<text class="tick ply" x="{self.x(at - 1):.1f}" y="{HEIGHT - 8}">{at}</text>' for at in marks]
-        parts += [
-            over,
-            f'<path id="cursor" class="cursor" d="M0 {TOP}V{HEIGHT - BOTTOM}" transform="translate(-9 0)"/>',
-            "</svg>",
-        ]
-        return "".join(parts)
+        parts += [f'<text class="tick ply" x="{self.x(at - first):.1f}" y="{HEIGHT - 8}">{at}</text>' for at in marks]
+        cursor = f'<path id="cursor" class="cursor" d="M0 {TOP}V{HEIGHT - BOTTOM}" transform="translate(-9 0)"/>'
+        return "".join([*parts, over, cursor if steps else "", "</svg>"])
 
 
 def chart(places: int, largest: float, steps: Sequence[int]) -> Chart:

@@ -148,6 +148,28 @@ def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...
 # Reading
 
 
+def game_files(paths: Iterable[str]) -> list[str]:
+    """Return the files in ``paths``, and the files of games in and below the folders in ``paths``, each once, in order;
+    those of a folder are sorted by name.
+
+    Raises `BadInput` if a path does not exist, or if there is no file.
+    """
+    from pathlib import Path
+
+    found = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.is_file())
+            found += [str(file) for file in inside if extension_of(file.name) in READ_FORMATS]
+        elif path.exists():
+            found.append(str(path))
+        else:
+            raise BadInput(f"{quoted(str(path))}: No such file or folder")
+    if not found:
+        raise BadInput(f"no files of games there: expected {' '.join(f'.{each}' for each in READ_FORMATS)}")
+    return list(dict.fromkeys(found))
+
+
 def content_of(path: str) -> bytes:
     """Return the unpacked content of a regular file of at most `LARGEST_FILE` bytes; raises `BadInput` for others."""
     try:

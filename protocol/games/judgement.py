@@ -157,9 +157,9 @@ class PlayerSummary(NamedTuple):
         return self.lost / self.choices if self.choices else 0.0
 
 
-def summary(moves: Iterable[JudgedMove], black: bool) -> PlayerSummary:
-    """Return the summary of one player's moves: Black's if ``black``, else White's."""
-    chosen = [move for move in moves if move.position.black_to_move == black and move.choices > 1]
+def summary(moves: Iterable[JudgedMove]) -> PlayerSummary:
+    """Return the summary of one player's moves."""
+    chosen = [move for move in moves if move.choices > 1]
     worst = max(chosen, key=lambda move: (move.loss, -move.ply), default=None)
     return PlayerSummary(
         len(chosen),

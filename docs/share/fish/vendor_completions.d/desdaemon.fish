@@ -22,6 +22,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show 
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l game -r -d 'the game of that number in the file, from 1'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l player -r -d 'games of a player whose name contains this'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l all -d 'all of these games, not only the first'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l summary -d 'one report on the player\'s games in files and folders'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l list -d 'only list the games'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l level -r -d 'level of the search (default 16)'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l depth -r -d 'plies to search, instead of a level'
