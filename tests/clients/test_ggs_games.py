@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import ggs_server
 import pytest
+from book_dialogue import BookDialogue
 from checkout import ROOT
 from ggs_server import BoardGame, Server
 
@@ -115,7 +116,7 @@ async def play(folder: Path, kind: str, number: int, thinkers: tuple[session.Thi
     async with Table(folder) as table:
         alice = table.sit("alice", thinkers[0], ANY, matches=number)
         await table.open("alice")
-        bob = table.sit("bob", thinkers[1], offer=f"{kind} 5:00//2:00 alice", matches=number)
+        bob = table.sit("bob", thinkers[1], offer=f"{kind} 5:00/0:02/2:00 alice", matches=number)
         assert await asyncio.gather(alice, bob) == ["", ""]
         return table.server
 
@@ -137,7 +138,7 @@ def check(server: Server, folder: Path, kind: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_players_play_matches(kind: str, tmp_path: Path) -> None:
+def test_two_players_play_matches(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def scene() -> None:
         dice = Dice(1), Dice(2)
         server = await play(tmp_path, kind, 2, dice)
@@ -146,6 +147,15 @@ def test_two_players_play_matches(kind: str, tmp_path: Path) -> None:
             assert {search.board for search in dice[0].searches} == {"0", "1"}
 
     run(scene())
+    assert "out of time" not in capsys.readouterr().err
+
+
+def test_records_go_into_a_book_but_for_random_starts(tmp_path: Path) -> None:
+    for kind in ("8", "s8r14"):
+        run(play(tmp_path, kind, 1, (Dice(1), Dice(2))))
+    with contextlib.closing(BookDialogue()) as dialogue:
+        dialogue.say("book new 1 6")
+        assert "1 game counted" in dialogue.say(f"book add {tmp_path / 'alice.ggf'}")
 
 
 # Clocks
@@ -214,6 +224,16 @@ def test_no_server_ends_the_program(tmp_path: Path) -> None:
         place = Outside("127.0.0.1", port)
         reason = await ServerSession(place, Player("alice", "x", ANY, Wishes()), Dice(1)).run()
         assert f"127.0.0.1:{port}" in reason
+
+    run(scene())
+
+
+def test_a_server_that_cannot_encrypt_hears_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            place = Outside("127.0.0.1", table.server.port, tls=True)
+            assert str(table.server.port) in await ServerSession(place, Player("a", "x", ANY, Wishes()), Dice(1)).run()
+            assert table.server.lines == table.server.refused == []
 
     run(scene())
 
@@ -439,6 +459,15 @@ def test_bad_arguments(
     told = capsys.readouterr().err
     assert complaint in told
     assert told.count("\n") == 1
+
+
+def test_the_password_is_asked_for_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[object] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed after {prompt}")
+    monkeypatch.setattr("desdaemon.clients.ggs.ggs.play", lambda *arguments: given.extend(arguments) or 0)
+    assert main(["localhost:1", "--login", "alice"]) == 0
+    assert given[2] == "typed after password of alice: "
 
 
 @pytest.mark.parametrize("place", ["", "a b:1", "host:0", "host:65536", "host:x"])
