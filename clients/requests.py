@@ -1,4 +1,4 @@
-"""The arguments of requests."""
+"""The arguments of requests: their types, and functions that make them from what a caller passes to a client."""
 
 from __future__ import annotations
 

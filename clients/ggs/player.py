@@ -102,7 +102,7 @@ class Show(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Store the record of a game."""
+    """Append ``ggf``, the record of a game, to the file for records."""
 
     ggf: str
 

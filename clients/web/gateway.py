@@ -264,7 +264,7 @@ class _File(_Entrance):
 
 
 class _Socket(_Guarded, WebSocketHandler):
-    """The web socket of a tab."""
+    """The web socket of a tab: passes frames between a browser and its `Tab`."""
 
     def initialize(self, gateway: Gateway) -> None:
         super().initialize(gateway)

@@ -219,7 +219,7 @@ class SearchWindow(Generic[S, A]):
         return len(self._waiting) < most and self._waiting_ms < 2 * slots * self._batch_ms
 
     def offer(self, search: S) -> None:
-        """Add the next search."""
+        """Add the next search. Call this only while `wants` returns true, to bound the memory."""
         self._waiting.append((self._offered, search))
         self._waiting_ms += self._costs.ms(search)
         self._offered += 1

@@ -71,7 +71,7 @@ class SessionSettings:
 
     @property
     def engine_name(self) -> str:
-        """The engine's name in announcements."""
+        """The engine's name in announcements: Edax or desdaemon."""
         return "Edax" if self.edax_compatible else "desdaemon"
 
     @property

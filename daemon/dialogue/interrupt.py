@@ -115,8 +115,8 @@ class Stops:
         until the next line or the end of the input.
 
         Returns the instruction to end the search at once, or None. An ``idle`` search ends at once if the next line or
-        the end of the input has already come, any other search if a stop waited for it or nobody reads answers. After
-        the end of the input an unbounded search gets `UNBOUNDED_GRACE_S`: read `deadline` again.
+        the end of the input has already come. Any other search does if a stop waited for it, or if nobody reads
+        answers. After the end of the input an unbounded search gets `UNBOUNDED_GRACE_S`: read `deadline` again.
         """
         assert self._search is None
         self._search = _RunningSearch(bounded, idle, now)

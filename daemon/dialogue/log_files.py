@@ -28,7 +28,7 @@ class LogFile:
         self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
 
     def write(self, text: str, mark: str = "") -> None:
-        """Append lines, each after ``mark``."""
+        """Append the lines of ``text``, each after ``mark``."""
         try:
             self._file.writelines(f"{mark}{line}\n" for line in text.splitlines())
             self._file.flush()

@@ -124,8 +124,8 @@ class _SessionSearch(ResumableSearch):
 
 
 def _without_repetitions(progress: Progress) -> Progress:
-    """Return a callback that passes a line on to ``progress`` only if it is deeper than the last one of its rank, or as
-    deep and of higher selectivity: a resumed search repeats its first iterations.
+    """Return a callback that passes on to ``progress`` only lines that are better than the last one of their rank:
+    deeper, or as deep with a higher selectivity. A resumed search repeats its first iterations.
     """
     reported: dict[int, tuple[int, int]] = {}
 

@@ -45,8 +45,9 @@ EXTRAS = {
 }
 HEAD = '''"""The types of replies, made from tests/support/docs/reply_tables.py: not to be edited by hand.
 
-Fields that a reply does not have get the defaults; those without a default are in every reply. A score is in discs,
-seen by the mover, the side to move in the position asked about, or by the player of the move that a map is about.
+Fields that a reply does not have get the defaults; those without a default are in every reply. Scores are in discs.
+"Seen by the mover" means: by the side to move in the position asked about; "by the player": by the side that plays the
+move that the reply describes.
 """
 
 from __future__ import annotations
