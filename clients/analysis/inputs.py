@@ -45,7 +45,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
 
 def games_in(paths: list[str], bad: Complain) -> Iterator[FileGame]:
     """Yield the games of files, and of the files in and below folders. ``bad`` is called with a line for each game, and
-    for each file, that cannot be read. Raises `BadInput` as `game_files` does.
+    for each file, that cannot be read. Raises `BadInput` if a path does not exist, or if there is no file.
     """
     line = ProgressLine()
     for path in game_files(paths):

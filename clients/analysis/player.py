@@ -32,8 +32,8 @@ PHASES = (("moves 1 to 20", 40), ("moves 21 to 40", 20), ("moves 41 to 60", 0))
 
 
 class RatedGame(NamedTuple):
-    """A game of a player, who has Black or, if not ``black``, White, with both ratings before the game; the opponent's
-    is None for a nameless one.
+    """A game of a player, who has Black (``black``) or White. ``rating`` and ``opponent`` are both players' Elo before
+    the game; ``opponent`` is None for a player without a name.
     """
 
     game: FileGame

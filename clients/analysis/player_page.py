@@ -32,7 +32,9 @@ _HEADS = (
 
 
 def player_page(player: Player, games: Sequence[JudgedGame], link: str = "") -> str:
-    """Return the page about a player as HTML; there must be a game. ``link`` is that of `page.page`."""
+    """Return the page about a player as HTML; there must be a game. ``link`` is the address of a board, as for
+    `page.page`.
+    """
     analysis = games[0].analysis
     engine = f"analysed by {escape(analysis.engine)}, {escape(analysis.effort)}"
     tables = "".join(
@@ -78,8 +80,8 @@ _PICTURES: Mapping[str, Callable[[Sequence[JudgedGame]], str]] = {"Phases": _by_
 
 
 def _losses(games: Sequence[JudgedGame], place: Callable[[JudgedGame, JudgedMove], int], what: str) -> str:
-    """Return, as HTML, bars of the discs lost a move for each ``place`` of a move: the player's upwards, the opponents'
-    downwards. Returns "" for fewer than two places.
+    """Return, as HTML, bars of the discs lost a move, on average: one pair for each value of ``place``, with the
+    player's upwards and the opponents' downwards. Returns "" for fewer than two values.
     """
     losses: defaultdict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for game in games:

@@ -48,7 +48,9 @@ class EngineClient(ABC):
 
     @property
     def takes_time_left(self) -> bool:
-        """Whether `answer` tells the program what is left on its clock; other programs are told by `begin` alone."""
+        """Whether `answer` tells the program how much is left on its clock; other programs learn their time from
+        `begin` alone.
+        """
         return False
 
     @property
