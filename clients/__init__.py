@@ -37,8 +37,8 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(endpoint: str | None = None, **options: Any) -> Client:
-    """Return a `Client` of the daemon at an endpoint, by default of the one on this machine. ``options`` and exceptions
-    are those of `AsyncClient.connect`.
+    """Return a `Client` of the daemon at an endpoint, by default of the one on this machine. `Client.connect` has the
+    ``options``. Raises `NoDaemon` if no daemon is found or answers, and `DaemonError` for unusable keys.
     """
     from .blocking import Client
 

@@ -197,8 +197,8 @@ class AsyncClient:
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Return the milliseconds of a round trip to the daemon, including any wait for a lost connection. Raises the
-        exceptions of `request`.
+        """Return the milliseconds of a round trip to the daemon, including any wait for a lost connection. Raises
+        `ConnectionLost`, or `TimedOut` after ``timeout_s`` (None: never).
         """
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)

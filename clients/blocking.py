@@ -201,7 +201,9 @@ class Client:
         timeout_s: float = 5.0,
         patience_s: float = 30.0,
     ) -> Client:
-        """Return a client of a daemon. Arguments and exceptions are those of `AsyncClient.connect`."""
+        """Return a client of a daemon; `AsyncClient.connect` describes the arguments. Raises `NoDaemon` if no daemon is
+        found or answers, and `DaemonError` for unusable keys.
+        """
         loop = _Loop()
         try:
             connecting = AsyncClient.connect(

@@ -87,7 +87,7 @@ def analyze_game(
     tell: Callable[[int, int], None],
     stopped: Callable[[], bool] = lambda: False,
 ) -> GameAnalysis:
-    """Analyse every move of a game; ``effort`` as in `Judge.judge`.
+    """Analyse every move of a game; ``effort`` has level, depth or time_ms, and book, for `Judge.judge`.
 
     ``tell`` is called with the number of moves judged and that of all moves, passes left out. After a `DaemonError` or
     a `KeyboardInterrupt` ``stopped`` is called: if it returns true, the analysis of the moves judged so far, perhaps

@@ -163,7 +163,8 @@ class ServerSession:
 
 def run(session_of: Callable[[], ServerSession]) -> str:
     """Make a session by ``session_of`` on a new event loop, and run it to its end. It gets the lines of standard input,
-    and the line ``quit`` at a signal to end the process. Returns the error or "", and raises as `ServerSession.run`.
+    and the line ``quit`` at a signal to end the process. Returns the error or "". Raises `BadInput` if standard output
+    cannot be written.
     """
 
     async def running() -> str:

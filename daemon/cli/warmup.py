@@ -10,7 +10,9 @@ __all__ = ["command_line", "main"]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Compile both libraries, as `desdaemon.engine.warmup.main` does. Returns the exit status."""
+    """Compile the kernels of engine and book that are not in the cache or, with ``--check``, only look whether some are
+    missing. Returns the exit status: 1 if something failed or is missing.
+    """
     from desdaemon.book.exports import SPEC as BOOK
     from desdaemon.engine.exports import SPEC as ENGINE
     from desdaemon.engine.warmup import main as warm_up

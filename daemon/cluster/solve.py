@@ -32,8 +32,8 @@ def solver(
     """Return the searches of the cluster at ``place`` (address, folder of keys or ""), with tables of 2 to the power
     ``hash_bits`` entries.
 
-    ``here`` solves in this process what the cluster cannot, from an empty table; ``note`` is that of `ClusterSearches`.
-    Raises `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
+    ``here`` solves in this process what the cluster cannot, from an empty table; ``note`` is called once for each thing
+    that a person should know. Raises `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
     """
 
     def answer(search: Search) -> WorkerAnswer | None:

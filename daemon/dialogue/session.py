@@ -368,8 +368,8 @@ class Session:
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
-        """Yield the best ``most`` moves that the book may play in a position, best first. Waits for the book's file as
-        `look_up` does.
+        """Yield the best ``most`` moves that the book may play in a position, best first. Waits until the book's file
+        is open, or until a stop.
         """
         entry = self.look_up(position)
         if entry is None or self.books is None:

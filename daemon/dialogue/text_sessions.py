@@ -404,7 +404,7 @@ class TextSessions:
             session.stop(stopped)
 
     def forget(self, client: ClientRecord) -> None:
-        """Cancel lines of a client as `leave` does, and forget its session."""
+        """Cancel the lines of a client that has gone, except those that outlive it, and forget its session."""
         self.leave(client)
         client.texts = None
 

@@ -58,7 +58,9 @@ class KeyStore:
 
     @property
     def there(self) -> bool:
-        """Whether the daemon has a key and at least one client is allowed. Raises `BadInput` as `allowed` does."""
+        """Whether the daemon has a key and at least one client is allowed. Raises `BadInput` if others can write the
+        list of clients or it has a wrong line.
+        """
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:

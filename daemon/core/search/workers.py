@@ -37,8 +37,8 @@ class EnginePool:
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
     ) -> None:
-        """``build`` makes an engine, as for `EngineSource`. ``most`` is the number of search threads, and of idle
-        engines that are kept. A table has 2 to the power ``hash_bits`` entries.
+        """``build`` makes an engine and may raise `EngineFailure`. ``most`` is the number of search threads, and of
+        idle engines that are kept. A table has 2 to the power ``hash_bits`` entries.
         """
         self._build = build
         self._most = most
