@@ -175,7 +175,8 @@ class AnalysisService:
 class PendingAnalysis:
     """The questions of one request, each answered once. Any thread may call the methods.
 
-    For a list of positions, at most two searches for each search thread wait or run at a time; a cancel then ends few.
+    For a list of positions, at most two searches for each search thread wait or run at a time, so that a cancel has few
+    to end.
     """
 
     def __init__(
