@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
 from desdaemon.protocol.games.records import GameRecord
@@ -16,6 +16,8 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .game import Data
 
 if TYPE_CHECKING:
+    from desdaemon.api import Analysis as Analysed
+    from desdaemon.api import Board
     from desdaemon.clients.blocking import Analysis, Client
     from desdaemon.clients.results import AnalysedMove
 
@@ -49,6 +51,10 @@ class OwnEngine:
             how["time_s"] = effort["time_ms"] / 1000
         board = Board(board_text(record.initial)).play(moves_text([played.move for played in record.moves]))
         return self._engine.judge_game(board, book=effort["book"] == "use", **how)
+
+    def analyses(self, boards: Iterable[Board], **how: Any) -> Iterator[Analysed]:
+        """Yield the analyses of boards, in order; ``how`` are arguments of `Engine.analyze`."""
+        return self._engine.analyze_many(boards, **how)
 
     def close(self) -> None:
         self._engine.close()

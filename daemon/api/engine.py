@@ -242,7 +242,7 @@ class Engine:
                     return of_book
                 limits, multipv, mask = self._asked(board_before, {**how, "allow": allow})
                 analysis = self._search(searcher, board_before, limits, multipv, mask, None, control)
-                return _searched_move(board_before, analysis.lines[0])
+                return searched_move(board_before, analysis.lines[0])
 
             best = searched(None)
             same = as_played(board_before.position, best, move)
@@ -432,7 +432,8 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
     return Analysis(board, tuple(move_lines), nodes, ms / 1000, complete)
 
 
-def _searched_move(board: Board, line: MoveLine) -> SearchedMove:
+def searched_move(board: Board, line: MoveLine) -> SearchedMove:
+    """Return a line of an analysis of ``board`` as a judgement has it."""
     moves = tuple(map(parse_move, line.pv))
     full = line.depth >= board.empties
     score = MoverScore(int(line.score.discs))

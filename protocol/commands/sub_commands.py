@@ -54,6 +54,9 @@ def _loaded(module: str, name: str) -> Any:
 
 SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.analyze"),
+    SubCommand(
+        "exercises", "positions of games where the one good move was missed", "desdaemon.clients.analysis.exercises"
+    ),
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.web"),
     SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.match"),

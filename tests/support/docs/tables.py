@@ -13,6 +13,7 @@ from checkout import ROOT
 from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import analyze as analyze
+from desdaemon.clients.analysis import exercises as exercises
 from desdaemon.clients.ggs import ggs as ggs
 from desdaemon.clients.match import match
 from desdaemon.clients.web import web as web
@@ -148,6 +149,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("text-protocol.md", "idle"): idle_options,
     ("match.md", "options"): arguments(match.command_line()),
     ("analyze.md", "options"): arguments(analyze.command_line()),
+    ("analyze.md", "exercises"): arguments(exercises.command_line()),
     ("web.md", "options"): arguments(web.command_line()),
     ("ggs.md", "options"): arguments(ggs.command_line()),
     ("edax.md", "edax-commands"): edax_table(edax_help.commands),

@@ -1,0 +1,217 @@
+"""`desdaemon exercises`: positions of games in which a mistake was made and one move is better than all others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
+from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import FileGame, extension_of
+from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
+from desdaemon.protocol.othello.notation import Position, board_text, parse_move
+from desdaemon.protocol.othello.rules import canonical
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
+
+from .exercise_files import WRITERS, Exercise
+from .inputs import games_in
+from .player import PHASES, find_player
+from .source import OwnEngine
+
+if TYPE_CHECKING:
+    from desdaemon.api import Analysis
+
+DESCRIPTION = """\
+Collect exercises from games: positions in which the move that was played lost 4 discs or more, and in which one move is
+4 discs or more better than all others. A third comes from each phase of the games as far as there are, the clearest
+first.
+"""
+
+_LEAST = 4
+"""Discs by which the played move, and each other one, must be worse than the best."""
+_FIRST_LEVEL = 6
+"""The level at which all positions are searched, to find those that are worth a deeper search."""
+_AT_A_TIME = 16
+_TELL_EVERY = 100
+
+
+def main(arguments: list[str]) -> int:
+    """Collect exercises. Returns the exit status; a bad command line ends the program with status 2.
+
+    After a signal the exercises found so far are written, and the status is 128 plus the signal's number. It is 1,
+    after a message, if the games or the output cannot be used, or if no exercise was found.
+    """
+    options = command_line().parse_args(arguments)
+    signals = StoppedBySignals(ProcessGroups())
+    try:
+        if options.out != "-" and extension_of(options.out) not in WRITERS:
+            raise BadInput(f"{quoted(options.out)}: expected a file name that ends in .{', .'.join(WRITERS)}")
+        check_writable("--out", options.out)
+        with signals, closing(OwnEngine(options.threads, options.eval_file, book=False)) as engine:
+            games = _games(options.files, options.player)
+            search = Search(engine, options.level, lambda: signals.number != 0)
+            found = list(islice(search.exercises(games), options.count))
+        if not found:
+            raise BadInput(f"no exercise was found in {search.account}")
+        if options.out == "-":
+            print_text(WRITERS["obf"](found))
+        else:
+            try:
+                Path(options.out).write_text(WRITERS[extension_of(options.out)](found), encoding="utf-8")
+            except OSError as error:
+                raise BadInput(f"{quoted(options.out)}: {error.strerror}") from None
+            print_text(f"{plural(len(found), 'exercise')} in {options.out}, of {search.account}\n")
+    except BadInput as error:
+        logs.message(str(error), "desdaemon exercises")
+        return 128 + signals.number if signals.number else 1
+    return 128 + signals.number if signals.number else 0
+
+
+def command_line() -> Parser:
+    """Return the parser of the command line."""
+    parser = Parser(prog="desdaemon exercises", description=DESCRIPTION, allow_abbrev=False)
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="a file of games, or a folder of such files")
+    add("--player", default="", metavar="NAME", help="only moves of this player")
+    add("--count", type=whole(1, 100_000), default=200, metavar="N", help="exercises at most (default 200)")
+    add("--level", type=whole(1, 60), default=16, metavar="N", help="level of the check (default 16)")
+    add("--out", default="-", metavar="FILE", help=f"write .{', .'.join(WRITERS)} by its name (default: OBF, printed)")
+    add("--threads", type=whole(1, 256), metavar="N", help="positions to search at a time")
+    add("--eval-file", default="", metavar="FILE", help="evaluation weights")
+    return parser
+
+
+def _games(paths: list[str], name: str) -> Iterator[tuple[FileGame, bool | None]]:
+    """Yield games, each with the side whose moves are wanted: whether it is Black, None for both."""
+    games = games_in(paths, lambda line: logs.message(line, "desdaemon exercises"))
+    if not name:
+        return ((game, None) for game in games)
+    return ((rated.game, rated.black) for rated in find_player(games, name).games)
+
+
+class _Spot(NamedTuple):
+    """A move that was played in a position, with the discs by which another one is better than all others, 0 before the
+    first search.
+    """
+
+    game: FileGame
+    ply: int
+    position: Position
+    move: int
+    gap: int = 0
+
+
+class Search:
+    """The search for exercises: first all positions at a low level, then those that look like exercises at ``level``.
+
+    ``stopped`` is asked between positions; once it returns true no more are searched.
+    """
+
+    def __init__(self, engine: OwnEngine, level: int, stopped: Callable[[], bool]) -> None:
+        self._engine = engine
+        self._level = level
+        self._stopped = stopped
+        self._line = ProgressLine()
+        self._games = self._positions = self._checked = 0
+
+    @property
+    def account(self) -> str:
+        """What was searched so far, in words."""
+        positions = plural(self._positions, "position")
+        return f"{plural(self._games, 'game')} with {positions}; {self._checked} checked at level {self._level}"
+
+    def exercises(self, games: Iterable[tuple[FileGame, bool | None]]) -> Iterator[Exercise]:
+        """Yield the exercises of games, each with the side whose moves are wanted (whether Black; None for both); each
+        position once, mirrored or not.
+        """
+        candidates = self._candidates(games)
+        found = 0
+        for start in range(0, len(candidates), _AT_A_TIME):
+            if self._stopped():
+                break
+            self._line.show(f"{start} of {plural(len(candidates), 'candidate')} checked: {plural(found, 'exercise')}")
+            part = candidates[start : start + _AT_A_TIME]
+            self._checked += len(part)
+            for exercise in self._check(part):
+                found += 1
+                yield exercise
+        self._line.clear()
+
+    def _candidates(self, games: Iterable[tuple[FileGame, bool | None]]) -> list[_Spot]:
+        waiting: deque[_Spot] = deque()
+        found: dict[tuple[int, int], _Spot] = {}
+
+        def boards() -> Iterator[Board]:
+            for spot in self._spots(games):
+                if self._stopped():
+                    return
+                waiting.append(spot)
+                yield Board(board_text(spot.position))
+
+        from desdaemon.api import Board
+
+        for analysis in self._engine.analyses(boards(), level=_FIRST_LEVEL, multipv=2):
+            spot = waiting.popleft()
+            gap = _gap(analysis, spot.move)
+            if gap >= _LEAST:
+                found.setdefault(canonical(*spot.position[:2]), spot._replace(gap=gap))
+            self._positions += 1
+            if self._positions % _TELL_EVERY == 0:
+                self._line.show(f"{self.account}: {plural(len(found), 'candidate')}")
+        clearest = sorted(found.values(), key=lambda spot: -spot.gap)
+        phases = [[spot for spot in clearest if least < spot.position.empties <= least + 20] for _, least in PHASES]
+        return [spot for row in zip_longest(*phases) for spot in row if spot]
+
+    def _spots(self, games: Iterable[tuple[FileGame, bool | None]]) -> Iterator[_Spot]:
+        """Yield the wanted moves that had an alternative, each in a position once, mirrored or not."""
+        seen: set[tuple[tuple[int, int], ...]] = set()
+        for game, black in games:
+            self._games += 1
+            position = game.record.initial
+            for ply, (move, _) in enumerate(game.record.moves, 1):
+                after = position.after(move)
+                if black in (None, position.black_to_move) and position.moves.bit_count() > 1:
+                    key = canonical(*position[:2]), canonical(*after[:2])
+                    if key not in seen:
+                        seen.add(key)
+                        yield _Spot(game, ply, position, move)
+                position = after
+
+    def _check(self, spots: list[_Spot]) -> Iterator[Exercise]:
+        from desdaemon.api import Board
+        from desdaemon.api.engine import searched_move
+
+        boards = [Board(board_text(spot.position)) for spot in spots]
+        analyses = self._engine.analyses(boards, level=self._level, multipv=2)
+        clear = [
+            (spot, analysis)
+            for spot, analysis in zip(spots, analyses, strict=True)
+            if _gap(analysis, spot.move) >= _LEAST
+        ]
+        after = [Board(board_text(spot.position.after(spot.move))) for spot, _ in clear]
+        answers = self._engine.analyses(after, level=self._level)
+        for (spot, analysis), answer in zip(clear, answers, strict=True):
+            best, second = (searched_move(analysis.board, line) for line in analysis.lines)
+            score = MoverScore(int(answer.score.seen_by(analysis.board.side)))
+            played = SearchedMove(spot.move, score, 0, Selectivity.FULL, True, True, (spot.move,))
+            if answer.best:
+                reply = searched_move(answer.board, answer.best)
+                played = reply._replace(move=spot.move, score=score, line=(spot.move, *reply.line))
+            mistake = JudgedMove(spot.ply, spot.position, played, best)
+            if mistake.loss >= _LEAST:
+                yield Exercise(spot.game, mistake, second)
+
+
+def _gap(analysis: Analysis, move: int) -> int:
+    """Return the discs by which the best move is better than all others, 0 if ``move`` is the best."""
+    best, second = analysis.lines
+    return 0 if parse_move(best.move) == move else int(best.score.discs - second.score.discs)
