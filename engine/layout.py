@@ -226,3 +226,16 @@ SHORT_LENGTH = 56
 SHORT_LINE = 64
 SHORT_LINE_MOST = 64
 SHORT_BYTES = SHORT_LINE + SHORT_LINE_MOST
+
+# A record of `kernels.lines`. Arguments: boards, number of moves, and at the end the moves, two letters each.
+PLAYED_PLAYER = 0
+PLAYED_OPPONENT = 8
+PLAYED_LENGTH = 16
+# Results: the boards after the moves in place of those before; 1 if the game is over, 0 if not, -1 if the moves cannot
+# be played; the canonical boards and the symmetry that leads to them.
+PLAYED_OVER = 24
+PLAYED_CANONICAL_PLAYER = 32
+PLAYED_CANONICAL_OPPONENT = 40
+PLAYED_SYMMETRY = 48
+PLAYED_TEXT = 56
+PLAYED_BYTES = PLAYED_TEXT + 2 * 60

@@ -100,6 +100,10 @@ def parse_move(text: str) -> int:
 
 def parse_moves(text: str) -> list[int]:
     """Parse moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``. Raises `BadInput`."""
+    try:
+        return [_SQUARES[text[at : at + 2]] for at in range(0, len(text), 2)]
+    except KeyError:
+        pass  # Other letters than those of squares are read one by one.
     moves = []
     at = 0
     while at < len(text):

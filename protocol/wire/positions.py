@@ -89,8 +89,7 @@ def read_line(args: dict[str, Any]) -> PlayedLine:
     """Return the line of play of the arguments ``moves`` and ``board``: without moves a line of one position, without a
     board from the standard start. Raises `RequestError`.
     """
-    text = args.get("board")
-    position = START if text is None else read_board(text)
+    position = read_first(args)
     try:
         moves = parse_moves(args.get("moves") or "")
     except BadInput as error:
@@ -99,6 +98,12 @@ def read_line(args: dict[str, Any]) -> PlayedLine:
         return play_moves(position, moves)
     except BadInput as error:
         raise RequestError("illegal_move", str(error), "moves") from None
+
+
+def read_first(args: dict[str, Any]) -> Position:
+    """Return the position of the argument ``board``, without it the standard start. Raises `RequestError`."""
+    text = args.get("board")
+    return START if text is None else read_board(text)
 
 
 def read_board(text: str) -> Position:

@@ -10,8 +10,12 @@ from fake_engine import ENDLESS_DEPTH
 from operated import Operated
 from waits import until
 
+from desdaemon.core.requests.questions import Terms, read_questions
 from desdaemon.core.requests.request import ServerLimits
+from desdaemon.engine.lines import LineReader
 from desdaemon.protocol.othello.notation import START, board_text
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import KnownLines
 
 MOST_LISTED_MOVES = 4000
 MOST_POSITIONS = 1000
@@ -168,3 +172,24 @@ def test_a_budget_is_shared_by_the_positions(daemon: Operated) -> None:
 def test_moves_that_are_not_legal_in_a_position_are_ignored_there(daemon: Operated) -> None:
     data = daemon.final("analyze", {"positions": [{}, {"moves": "f5"}], "allow": ["f5", "d6"], "depth": 3})
     assert [found["moves"][0]["move"] for found in data["results"]] == ["f5", "d6"]
+
+
+def test_compiled_code_reads_the_questions_that_python_reads() -> None:
+    values = {
+        "level": 2,
+        "positions": [*items(), {"moves": "F5 d6"}, {"moves": "d3c3e6d2d1e1b2c1paa3"}, {"moves": "d3c3e6d2d1e1b2c1a3"}]
+        * 9,
+    }
+    terms = Terms(values, 4)
+    questions = read_questions(terms, values, KnownLines(99))
+    assert read_questions(terms, values, KnownLines(99), reader=LineReader()) == questions
+
+
+@pytest.mark.parametrize(("args", "code"), [row for row in REFUSED if row[1] in ("illegal_move", "bad_position")])
+def test_compiled_code_refuses_what_python_refuses(args: dict[str, Any], code: str) -> None:
+    with pytest.raises(RequestError) as plain:
+        read_questions(Terms(args, 4), args, KnownLines(99))
+    with pytest.raises(RequestError) as refused:
+        read_questions(Terms(args, 4), args, KnownLines(99), reader=LineReader())
+    assert refused.value.data() == plain.value.data()
+    assert plain.value.code == code

@@ -23,6 +23,7 @@ from desdaemon.engine.result import Line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.rules import canonical_with_symmetry as canonical
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
@@ -60,9 +61,9 @@ def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry
         return
     cache = AnalysisCache(1 << 20)
     lines = found(position, 8, number=3)
-    cache.put(position.player, position.opponent, lines)
+    cache.put(canonical(*position[:2]), lines)
     player, opponent = (rules.transform(discs, symmetry) for discs in position[:2])
-    image = cache.get(player, opponent, 3, 8, 100)
+    image = cache.get(canonical(player, opponent), 3, 8, 100)
     assert image is not None
     assert [line.score for line in image] == [line.score for line in lines]
     turned = [rules.transform_move(line.move, symmetry) for line in lines]
@@ -76,42 +77,44 @@ def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry
 
 def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
     cache = AnalysisCache(1 << 20)
-    cache.put(START.player, START.opponent, found(START, 10, 87, 2))
-    assert cache.get(*START[:2], 2, 10, 87)
-    assert cache.get(*START[:2], 1, 4, 73)
-    assert cache.get(*START[:2], 1, 11, 73) is None
-    assert cache.get(*START[:2], 1, 10, 95) is None
-    assert cache.get(*START[:2], 3, 10, 73) is None
-    cache.put(START.player, START.opponent, found(START, 6, 87, 2))
-    assert cache.get(*START[:2], 2, 10, 87)
+    cache.put(canonical(*START[:2]), found(START, 10, 87, 2))
+    assert cache.get(canonical(*START[:2]), 2, 10, 87)
+    assert cache.get(canonical(*START[:2]), 1, 4, 73)
+    assert cache.get(canonical(*START[:2]), 1, 11, 73) is None
+    assert cache.get(canonical(*START[:2]), 1, 10, 95) is None
+    assert cache.get(canonical(*START[:2]), 3, 10, 73) is None
+    cache.put(canonical(*START[:2]), found(START, 6, 87, 2))
+    assert cache.get(canonical(*START[:2]), 2, 10, 87)
 
 
 def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
     cache = AnalysisCache(20_000)
     positions = [game(seed, 20) for seed in range(300)]
     for position in positions:
-        cache.put(position.player, position.opponent, found(position, 5))
+        cache.put(canonical(*position[:2]), found(position, 5))
     assert 20 < len(cache) < 100
-    assert cache.get(*positions[-1][:2], 1, 5, 100)
-    assert cache.get(*positions[0][:2], 1, 5, 100) is None
+    assert cache.get(canonical(*positions[-1][:2]), 1, 5, 100)
+    assert cache.get(canonical(*positions[0][:2]), 1, 5, 100) is None
     file = str(tmp_path / "kept")
     cache.save(file)
     assert stat.S_IMODE(Path(file).stat().st_mode) == 0o600
     smaller = AnalysisCache(10_000)
     assert smaller.load(file) == ""
     assert 0 < len(smaller) < len(cache)
-    assert smaller.get(*positions[-1][:2], 1, 5, 100)
+    assert smaller.get(canonical(*positions[-1][:2]), 1, 5, 100)
 
 
 def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Path) -> None:
     cache = AnalysisCache(700_000)
     boards = {(1 << 63 | number, 1 << 62): number % 40 for number in range(1, 3000)}
     for board, depth in boards.items():
-        cache.put(*board, found(START, depth))
+        cache.put(canonical(*board), found(START, depth))
     known = len(cache)
     assert known > 2500
     adding = threading.Thread(
-        target=lambda: [cache.put(1 << 63 | 1 << 20 | number, 1 << 62, found(START, 7)) for number in range(2000)]
+        target=lambda: [
+            cache.put(canonical(1 << 63 | 1 << 20 | number, 1 << 62), found(START, 7)) for number in range(2000)
+        ]
     )
     adding.start()
     file = str(tmp_path / "kept")
@@ -120,19 +123,19 @@ def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Pat
     again = AnalysisCache(700_000)
     assert again.load(file) == ""
     assert known - 2000 <= len(again) <= known + 2000
-    assert sum(again.get(*board, 1, depth, 100) is not None for board, depth in boards.items()) > 500
+    assert sum(again.get(canonical(*board), 1, depth, 100) is not None for board, depth in boards.items()) > 500
 
 
 def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path) -> None:
     file = tmp_path / "kept"
     cache = AnalysisCache(1 << 20, "these")
     assert cache.load(str(file)) == ""
-    cache.put(*START[:2], found(START, 10))
+    cache.put(canonical(*START[:2]), found(START, 10))
     cache.save(str(file))
     assert not cache.changed
     again = AnalysisCache(1 << 20, "these")
     assert again.load(str(file)) == ""
-    assert again.get(*START[:2], 1, 10, 100)
+    assert again.get(canonical(*START[:2]), 1, 10, 100)
     other = AnalysisCache(1 << 20, "those")
     assert "other weights" in other.load(str(file))
     assert len(other) == 0

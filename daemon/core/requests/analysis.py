@@ -33,6 +33,7 @@ from .questions import Question, Terms, check_list, line_data, read_questions
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
+    from desdaemon.engine.lines import LineReader
     from desdaemon.engine.result import Line, Result
 
     from .request import Data, PendingRequest
@@ -92,6 +93,8 @@ class AnalysisService:
         self.deterministic = deterministic
         self.lines = KnownLines(_LINES_KEPT)
         self._preparer = ThreadPool(1, "questions")
+        self._reader: LineReader | None = None
+        """The compiled reader of lists, for the preparer's thread."""
         self._with_partials: set[PendingAnalysis] = set()
         self._pulsing = False
         self._lock = threading.Lock()
@@ -119,7 +122,12 @@ class AnalysisService:
         self.health.give_way()
         try:
             if not request.over:
-                self._begin(request, lambda: None)
+                if self._reader is None and self.turns is not None and self.health.searches:
+                    # After a search the library is loaded. Loading it may take a minute, and may fail.
+                    from desdaemon.engine.lines import LineReader
+
+                    self._reader = LineReader()
+                self._begin(request, lambda: None, self._reader)
         except RequestError as error:
             self.health.refused(error.code)
             request.fail(error)
@@ -127,10 +135,10 @@ class AnalysisService:
             self.health.mistake("analyze")
             request.fail(RequestError("internal", _MISTAKE))
 
-    def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
+    def _begin(self, request: PendingRequest, admit: Callable[[], None], reader: LineReader | None = None) -> None:
         values, client = request.values, request.client
         terms = Terms(values, self.level, deterministic=self.deterministic)
-        questions = read_questions(terms, values, self.lines, self.health.give_way)
+        questions = read_questions(terms, values, self.lines, self.health.give_way, reader)
         admit()
         owner = Owner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = PendingAnalysis(self, request, terms, questions, owner, values.get("partial_ms", 0))
@@ -268,7 +276,7 @@ class PendingAnalysis:
         ``book`` and ``sufficient`` are the two results of `book_answer`.
         """
         terms, position, limits = self._terms, question.position, question.limits
-        if position.over:
+        if question.over:
             score = rules.final_score(position.player, position.opponent)
             return question.answer([], over=True, score=score)
         if terms.book == "only":
@@ -282,9 +290,7 @@ class PendingAnalysis:
         if question.allow != rules.FULL or terms.deterministic:
             return None
         # A cached result of sufficient depth also answers a search with limits on nodes or time.
-        lines = self.service.cache.get(
-            position.player, position.opponent, terms.multipv, limits.depth, limits.selectivity
-        )
+        lines = self.service.cache.get(question.canonical, terms.multipv, limits.depth, limits.selectivity)
         return question.answer([line_data(line) for line in lines], cached=True) if lines is not None else None
 
     def _short_us(self, question: Question) -> int:
@@ -325,7 +331,7 @@ class PendingAnalysis:
     def short_answered(self, question: Question, result: Result) -> None:
         self.service.health.searched(result.nodes)
         if not self.cancelled:
-            self.service.cache.put(question.position.player, question.position.opponent, result.lines)
+            self.service.cache.put(question.canonical, result.lines)
             moves = [line_data(line) for line in result.lines]
             self.answered(question.number, question.answer(moves, result.nodes, result.time_ms))
 
@@ -444,7 +450,7 @@ class QuestionSearch(ResumableSearch):
         if self.stopped or result is None:
             return
         if question.allow == rules.FULL and not self._settled and result.lines:
-            service.cache.put(*question.position[:2], result.lines)
+            service.cache.put(question.canonical, result.lines)
         data = self._answer([line_data(line) for line in result.lines], self.nodes, self.ms)
         if not result.complete:
             data["stopped"] = True

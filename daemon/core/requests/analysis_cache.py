@@ -31,6 +31,11 @@ _OVERHEAD = 200
 _BLOCK = 1000
 """Entries that are compressed at a time when the file is written."""
 
+Canonical = tuple[int, int, int]
+"""What `rules.canonical_with_symmetry` returns of a position: lines are of the board that the symmetry maps to the
+canonical one.
+"""
+
 
 class AnalysisCache:
     """The best lines of positions. Any thread may call the methods, but `load` only before all others."""
@@ -49,11 +54,11 @@ class AnalysisCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
+    def put(self, canonical: Canonical, lines: tuple[Line, ...]) -> None:
         """Store a position's best lines, the best first, unless those in the cache are worth more (`_worth`). May evict
         the entries unused for longest.
         """
-        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
+        player, opponent, symmetry = canonical
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
         with self._lock:
@@ -72,9 +77,7 @@ class AnalysisCache:
             _, dropped = self._entries.popitem(last=False)
             self._size -= len(dropped) + _OVERHEAD
 
-    def get(
-        self, player: int, opponent: int, number: int, depth: int, selectivity: Selectivity
-    ) -> tuple[Line, ...] | None:
+    def get(self, canonical: Canonical, number: int, depth: int, selectivity: Selectivity) -> tuple[Line, ...] | None:
         """Return the best ``number`` lines of a position, with moves as on this board; fewer only if it has fewer
         moves.
 
@@ -82,8 +85,8 @@ class AnalysisCache:
         depth is below ``depth`` plies and does not reach the end of the game, or its selectivity is below
         ``selectivity``.
         """
-        own, other, symmetry = rules.canonical_with_symmetry(player, opponent)
-        key = _KEY.pack(own, other)
+        player, opponent, symmetry = canonical
+        key = _KEY.pack(player, opponent)
         with self._lock:
             content = self._entries.get(key)
             if content is None:

@@ -6,7 +6,7 @@ docs/protocol.md describes every field.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.engine.limits import Limits, level_limits
@@ -15,11 +15,20 @@ from desdaemon.protocol.othello.notation import Position, board_text, discs_text
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines, check_list_alone, read_line, read_listed, read_moves
+from desdaemon.protocol.wire.positions import (
+    KnownLines,
+    check_list_alone,
+    read_first,
+    read_line,
+    read_listed,
+    read_moves,
+)
 
 if TYPE_CHECKING:
+    from desdaemon.engine.lines import LineReader
     from desdaemon.engine.result import Line
 
+    from .analysis_cache import Canonical
     from .request import Data
 
 _LIMITING = ("level", "depth", "selectivity", "nodes", "time_ms", "game_nodes", "plies", "positions")
@@ -79,17 +88,20 @@ class Terms:
             message = f"selectivity = {self.percent}: expected one of {expected}"
             raise RequestError("bad_request", message, "selectivity")
 
-    def question(self, position: Position, number: int = 0) -> Question:
-        """Return the question about a position; ``number`` is its index in the request. Raises `RequestError` if
-        `allow` or `avoid` has an unreadable move. In a request about one position it is also raised if `allow` has an
-        illegal move or no legal move is left.
+    def question(self, position: Position, number: int = 0, facts: tuple[bool, Canonical] | None = None) -> Question:
+        """Return the question about a position; ``number`` is its index in the request, ``facts`` are `Question.over`
+        and `Question.canonical` where the caller knows them.
+
+        Raises `RequestError` if `allow` or `avoid` has an unreadable move. In a request about one position it is also
+        raised if `allow` has an illegal move or no legal move is left.
         """
         empties = position.empties
         limits = self._limits.get(empties)
         if limits is None:
             limits = self._limits[empties] = self._limits_with(empties)
         allow = rules.FULL if self._allow is None and not self._avoid else self._allowed(position)
-        return Question(self, number, position, limits, allow)
+        over, canonical = facts or (position.over, rules.canonical_with_symmetry(*position[:2]))
+        return Question(self, number, position, limits, allow, over, canonical)
 
     def _limits_with(self, empties: int) -> Limits:
         if self.level is not None:
@@ -124,13 +136,17 @@ class Terms:
 
 
 class Question(NamedTuple):
-    """A position of a request, its ``number`` from 0, and its limits; ``allow`` is a mask of the moves to consider."""
+    """A position of a request, its ``number`` from 0, and its limits; ``allow`` is a mask of the moves to consider,
+    ``over`` tells whether the game is over.
+    """
 
     terms: Terms
     number: int
     position: Position
     limits: Limits
     allow: int
+    over: bool
+    canonical: Canonical
 
     def lines(self, allow: int) -> int:
         """Return the number of legal moves in ``allow``; 1 for a pass, and when the game is over."""
@@ -146,12 +162,11 @@ class Question(NamedTuple):
             data["ply"] = terms.plies[self.number]
         elif terms.listed:
             data["item"] = self.number
-        canonical = rules.canonical_with_symmetry(self.position.player, self.position.opponent)
         data["board"] = board_text(self.position)
         data["moves"] = moves
         data["nodes"] = nodes
         data["time_ms"] = round(ms, 3)
-        data["canonical"] = f"{discs_text(*canonical[:2])} X"
+        data["canonical"] = f"{discs_text(*self.canonical[:2])} X"
         if terms.deterministic:
             data["deterministic"] = True
         data.update(extra)
@@ -159,19 +174,25 @@ class Question(NamedTuple):
 
 
 def read_questions(
-    terms: Terms, values: Data, lines: KnownLines, pause: Callable[[], None] = lambda: None
+    terms: Terms,
+    values: Data,
+    lines: KnownLines,
+    pause: Callable[[], None] = lambda: None,
+    reader: LineReader | None = None,
 ) -> list[Question]:
     """Return a question for each position of the request. Raises `RequestError` for a wrong position, ply or move.
 
     For a list of positions call `check_list` before. ``lines`` remembers lines of play: pass the same object with every
-    request. ``pause`` is called at intervals within a long list.
+    request. ``pause`` is called at intervals within a long list. With ``reader``, which must be this thread's, a list
+    takes less time.
     """
     if terms.listed:
-        questions = []
-        for number, item in enumerate(values["positions"]):
-            if number % _READ_AT_ONCE == _READ_AT_ONCE - 1:
+        questions: list[Question] = []
+        items = values["positions"]
+        for first in range(0, len(items), _READ_AT_ONCE):
+            if first:
                 pause()
-            questions.append(terms.question(read_listed(number, item, lines.last), number))
+            questions += _read_listed(terms, first, items[first : first + _READ_AT_ONCE], lines, reader)
         return questions
     if terms.plies is None:
         return [terms.question(lines.last(values))]
@@ -181,6 +202,27 @@ def read_questions(
     if wrong is not None:
         raise RequestError("bad_request", f"ply {wrong}: expected one from 0 to {last}", "plies")
     return [terms.question(positions[ply], number) for number, ply in enumerate(terms.plies)]
+
+
+def _read_listed(
+    terms: Terms, first: int, items: list[Data], lines: KnownLines, reader: LineReader | None
+) -> Iterator[Question]:
+    """Yield the questions about a part of a list of positions; ``first`` is the number of its first. Raises
+    `RequestError` for a wrong position or move.
+    """
+    if reader is None:
+        for number, item in enumerate(items, first):
+            yield terms.question(read_listed(number, item, lines.last), number)
+        return
+    starts = [read_listed(number, item, read_first) for number, item in enumerate(items, first)]
+    texts = [item.get("moves") or "" for item in items]
+    boards = reader.play([(*start[:2], moves) for start, moves in zip(starts, texts, strict=True)])
+    for number, (item, start, moves, board) in enumerate(zip(items, starts, texts, boards, strict=True), first):
+        if board is None:
+            yield terms.question(read_listed(number, item, lines.last), number)
+        else:
+            position = Position(board.player, board.opponent, start.black_to_move != bool(len(moves) & 2))
+            yield terms.question(position, number, (board.over, board.canonical))
 
 
 def check_list(values: Data) -> None:
