@@ -19,7 +19,6 @@ from desdaemon.core.search.weights_sniff import EDAX_BYTES, MAGICS
 from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
-from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput
 
 SCRIPT = str(SUPPORT / "fake_daemon.py")
@@ -179,17 +178,6 @@ def test_missing_files(option: str) -> None:
     assert b"/nowhere/at/all" in done.stderr
 
 
-def test_damaged_weights(tmp_path: Path) -> None:
-    for content in (b"", b"rubbish", b"XADELAVE" + bytes(1000)):
-        file = tmp_path / "eval.dat"
-        file.write_bytes(content)
-        done = run("-eval-file", str(file), data=b"quit\n")
-        assert done.returncode == 1
-        assert done.stdout == b""
-        assert done.stderr.count(b"\n") == 1
-        assert str(file).encode() in done.stderr
-
-
 def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
     """What is known to be wrong at the start is said there, the rest once there is a prompt; it ends the dialogue."""
     assert EDAX_BYTES == 28 + PLIES * weights_file.EDAX_WEIGHTS_PER_PLY * 2
@@ -223,17 +211,6 @@ def test_option_files(tmp_path: Path) -> None:
     with pytest.raises(UnusableFile, match="line 2: level = "):
         read_arguments(["-o", str(file)])
     assert run("-o", str(file)).returncode == 1
-
-
-def test_every_option_has_a_default_of_its_own_kind() -> None:
-    settings = read_arguments([]).settings
-    for option in OPTIONS:
-        if option.idle or option.name in ("q", "vv"):
-            continue
-        value = getattr(settings, option.key)
-        if option.kind == "int":
-            assert option.low <= value <= option.high
-        assert isinstance(value, {"bool": bool, "path": str, "text": str, "choice": str}.get(option.kind, int))
 
 
 def test_perft_and_count(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The one book of the process: look-ups beside jobs, the scheduler's turns, remote callers."""
+"""The one book of the process: the scheduler's turns, remote callers."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from toys import contents
 
-from desdaemon.book.record import START
 from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import run_command
@@ -40,28 +39,6 @@ def books() -> Iterator[Books]:
     yield made
     assert made.jobs.close(30)
     made.close(discard=True)
-
-
-def test_look_ups_go_on_while_a_book_grows_and_shrinks(books: Books) -> None:
-    done(books, "new 1 8")
-    done(books, "deviate 4 8")
-    whole = contents(books.book)
-    answers = 0
-    for line in ("deviate 8 16", "fill 2", "prune", "deviate 6 12", "cut 7", "extend", "verify --repair"):
-        job = start(books, line)
-        while not job.over:
-            look = books.look_up(*START)
-            assert look is not None
-            assert len(look.links) == 4
-            assert {link.score for link in look.links} == {look.links[0].score}
-            assert books.grade(*START) in list("ABCDEF")
-            assert books.line(*START)
-            assert books.choose(*START, ME.settings) is not None
-            answers += 1
-        assert job.failure is None
-    assert answers > 50
-    assert contents(books.book) != whole
-    assert done(books, "verify").result["clean"]
 
 
 class OneSlot:

@@ -301,7 +301,7 @@ def test_the_clock_runs_without_being_told() -> None:
 
 def test_a_move_in_time_without_an_engine() -> None:
     def build(config: EngineConfig) -> LoadedEngine:
-        time.sleep(5)
+        time.sleep(1)
         return build_fake(config)
 
     talk = Talk()

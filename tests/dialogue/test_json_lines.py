@@ -66,18 +66,6 @@ def test_a_line_that_is_too_long() -> None:
     assert found[1][0]["type"] == "final"
 
 
-def test_answers_come_at_once_and_a_shutdown_is_the_end() -> None:
-    with Live("--protocol", "json") as dialogue:
-        dialogue.send(request(1, "text", line="moves"))
-        assert json.loads(dialogue.until(b"\n"))["data"]["out"] == "D3 C4 F5 E6\n"
-        dialogue.send(request(2, "analyze", depth=37))
-        dialogue.send(request(3, "shutdown"))
-        out, _, status = dialogue.end()
-        kinds = {json.loads(line)["id"]: json.loads(line)["type"] for line in out.splitlines()}
-        assert kinds == {2: "error", 3: "final"}
-        assert status == 0
-
-
 def test_a_shutdown_says_so_and_tells_what_was_found() -> None:
     with Live("-json") as dialogue:
         dialogue.send(request(1, "analyze", depth=38, partial_ms=10))

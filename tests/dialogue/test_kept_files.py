@@ -15,7 +15,7 @@ SHORT_GAME = "e6f4e3f6g5d6e7f5c5"
 """Black leaves White no disc with its fifth move."""
 
 
-@pytest.mark.parametrize("format", ["ggf", "txt", "sgf", "pgn", "edx"])
+@pytest.mark.parametrize("format", ["ggf", "txt"])
 def test_every_finished_game_is_added(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"games.{format}"
     lines = f"play {SHORT_GAME}\ninit\nplay f5d6\ninit\nmode 2\n"

@@ -85,14 +85,13 @@ ENDLESS = pytest.mark.parametrize("terminal", [("-l", "60")], indirect=True)
 
 
 @ENDLESS
-@pytest.mark.parametrize(("command", "answer"), [(b"go\n", b"Edax plays D3"), (b"hint\n", b"?+10")])
-def test_ctrl_c_ends_the_search_and_shows_what_it_found(terminal: Terminal, command: bytes, answer: bytes) -> None:
-    terminal.type(b"verbose 1\n" + command)
+def test_ctrl_c_ends_the_search_and_shows_what_it_found(terminal: Terminal) -> None:
+    terminal.type(b"verbose 1\nhint\n")
     terminal.until(b"principal variation")
     time.sleep(0.7)
     terminal.type(CTRL_C)
     # An echoed key would shift the row.
-    assert b"^C" not in terminal.until(answer)
+    assert b"^C" not in terminal.until(b"?+10")
     terminal.until(b">")
     # And the dialogue goes on.
     terminal.type(b"mode\n")
@@ -210,7 +209,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [[], ["perft", "2"], ["--help"], ["--version"], ["count", "games", "2"]])
+@pytest.mark.parametrize("arguments", [[], ["perft", "2"], ["--help"]])
 def test_a_full_device_is_named_in_a_line(arguments: list[str]) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(

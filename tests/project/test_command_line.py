@@ -23,7 +23,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
-from desdaemon.protocol.spelling import did_you_mean, nearest, slips
+from desdaemon.protocol.spelling import did_you_mean, nearest
 
 NAMES = [command.name for command in SUB_COMMANDS]
 
@@ -48,14 +48,6 @@ def run(*arguments: str, data: str = "", **environment: str) -> subprocess.Compl
 
 
 # Slips
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "number"),
-    [("", "", 0), ("a", "", 1), ("hint", "hint", 0), ("hnit", "hint", 1), ("mtach", "match", 1), ("abc", "xyz", 3)],
-)
-def test_slips(one: str, other: str, number: int) -> None:
-    assert slips(one, other) == slips(other, one) == number
 
 
 def test_what_is_near() -> None:

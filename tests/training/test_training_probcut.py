@@ -12,13 +12,13 @@ from desdaemon.engine.evaluation.weights import SHIPPED, Weights
 from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.evaluation.weights_metadata import of_record
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.probcut import ErrorModel, cut, stand_in, table
+from desdaemon.engine.probcut import ErrorModel, stand_in
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli
 from desdaemon.engine.training.probcut import fit, nodes
 from desdaemon.engine.training.probcut.nodes import Measured, Nodes
 from desdaemon.engine.training.store import StageProgress, TrainingError, save
-from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 TRUE = ErrorModel(
     scale=20.0,
@@ -92,43 +92,6 @@ def test_a_model_is_recovered_from_the_errors_it_made(synthetic):
 def test_too_few_nodes_are_refused(synthetic, kept, missing):
     with pytest.raises(TrainingError, match=f"^0 nodes of searches {missing} are near their bounds, 60 are needed"):
         fit.fit(synthetic.at(kept(synthetic)))
-
-
-def test_the_check_counts_what_the_search_would_do(synthetic):
-    found = synthetic.at(np.arange(len(synthetic.deep)) < 1500)
-    told = {(entry.percent, entry.group): entry for entry in fit.check(found, TRUE)}
-    words = table(TRUE)
-    for index, percent in enumerate(SELECTIVITIES[:-1]):
-        for ending, group in ((False, "before the end"), (True, "to the end")):
-            close = within = cuts = wrong = edge = edge_wrong = 0
-            for own, other, alpha, depth, *_, static, shallow, deep in zip(
-                *found.nodes, found.static, found.shallow, found.deep, strict=True
-            ):
-                empties = 64 - (int(own) | int(other)).bit_count()
-                if (depth == empties) != ending:
-                    continue
-                asked = cut(words, empties, int(depth), index)
-                if abs(shallow - alpha - 0.5) < fit.NEAR:
-                    close += 1
-                    within += -asked.above - 0.5 <= deep - shallow <= asked.below + 0.5
-                value, beta = round(static), alpha + 1
-                if value >= beta - asked.rough and shallow >= beta + asked.above and beta + asked.above < 64:
-                    cuts += 1
-                    wrong += deep < beta
-                    at_edge = shallow < beta + asked.above + fit.EDGE
-                    edge += at_edge
-                    edge_wrong += at_edge and deep < beta
-                elif value <= alpha + asked.rough and shallow <= alpha - asked.below and alpha - asked.below > -64:
-                    cuts += 1
-                    wrong += deep > alpha
-                    at_edge = shallow > alpha - asked.below - fit.EDGE
-                    edge += at_edge
-                    edge_wrong += at_edge and deep > alpha
-            entry = told[percent, group]
-            assert (entry.nodes, entry.cuts, entry.edge_cuts) == (close, cuts, edge)
-            assert entry.within == pytest.approx(100 * within / max(1, close), abs=0.01)
-            assert entry.wrong == pytest.approx(100 * wrong / max(1, cuts), abs=0.01)
-            assert entry.edge_wrong == pytest.approx(100 * edge_wrong / max(1, edge), abs=0.01)
 
 
 def test_the_true_model_keeps_its_promise(synthetic):

@@ -119,13 +119,6 @@ def test_counts_beyond_32_bits() -> None:
     assert table.entry(1) == entries[1]
 
 
-def test_rows_that_do_not_exist() -> None:
-    with pytest.raises(IndexError):
-        BookTable().entry(0)
-    with pytest.raises(ValueError, match="marks"):
-        BookTable().remove(np.ones(1, np.uint8))
-
-
 class TableModel(RuleBasedStateMachine):
     """The table against a dictionary."""
 
