@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from served import Peer, line_of, serving
+from test_book_unwritable import fill, mounted
 from waits import until
 
 LINE = "f5d6c3d3c4f4c5b3c2b4a3"
@@ -36,21 +36,9 @@ READING: list[tuple[str, dict[str, Any]]] = [
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A small file system, which holds the data folder."""
     folder = tmp_path / "data"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no file system can be mounted here")
+    mounted(folder, "1m")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=False)
-
-
-def fill(folder: Path) -> Path:
-    filler = folder / "filler"
-    with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
-        while stream.write(bytes(1 << 12)):
-            pass
-    assert os.statvfs(folder).f_bavail == 0
-    return filler
 
 
 def grown(peer: Peer) -> None:
