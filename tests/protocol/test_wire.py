@@ -56,6 +56,28 @@ def test_any_bytes_are_a_map_or_one_kind_of_error(body: bytes) -> None:
     assert "\n" not in str(message) or isinstance(message, dict)
 
 
+NO_MESSAGES = (
+    *(
+        b"\x81",
+        b"\x80\x80",
+        b"\xde\xff\xff",
+        b"\xdf\xff\xff\xff\xff",
+        b"\x81\xa1v",
+        b"\x81\xa1\xff\x01",
+        b"\x81\x01\x01",
+    ),
+    *(b"\x81\xc4\x01a\x01", b"\x81\xa1a\xc1", b"\x81\xa1a" * 5000 + b"\x80", b"\x81\xa1a\xdd\xff\xff\xff\xff"),
+    b"\x81\xa1a\xdd" + (60_000).to_bytes(4, "big") + b"\x80" * 60_000,
+    b"\x81\xa4args" + b"\x91" * 100_000 + b"\x90",
+)
+
+
+@pytest.mark.parametrize("body", NO_MESSAGES, ids=range(len(NO_MESSAGES)))
+def test_what_is_no_map_with_names_for_keys_is_refused(body: bytes) -> None:
+    with pytest.raises(codec.WireError):
+        codec.decode(body)
+
+
 @pytest.mark.parametrize("value", [b"\xd4\x05\x00", b"\xd6\xff\x00\x00\x00\x00", b"\xc7\x00\x05"])
 def test_a_value_of_an_extension_type_fits_no_argument(value: bytes) -> None:
     args = codec.decode(b"\x81\xa4args\x82\xa5level" + value + b"\xa5later" + value)["args"]
