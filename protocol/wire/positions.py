@@ -24,51 +24,50 @@ _BLACK = str.maketrans("XO-", "100")
 _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
 
+_known: dict[tuple[str | None, str], Position] = {}
+"""The last positions of lines, by the lines' texts: board and moves."""
+_MOST_KNOWN = 50_000
+"""Most lines that are remembered; when there is no more room all are forgotten."""
 _BEGINNING = 8
-"""Characters of the beginning that `KnownLines` looks up: four moves, which many lines share."""
+"""Characters of the beginning that `last_position` remembers too: four moves, which many lines share."""
 
 T = TypeVar("T")
 
 
-class KnownLines:
-    """A cache of the last positions of lines, by the lines' texts. It serves clients that ask again about the same
-    line, about that line with one more move, or about lines with the same beginning. Any thread may call `last`.
+def last_position(args: dict[str, Any]) -> Position:
+    """Return the last position of the line that `read_line` reads from ``args``; raises `RequestError`.
+
+    Lines are remembered, for clients that ask again about the same line, about that line with one more move, or about
+    lines with the same beginning. Any thread may call this.
     """
+    board, moves = args.get("board"), args.get("moves") or ""
+    position = _known.get((board, moves))
+    if position is None:
+        position = _continued(board, moves) or read_line(args).last
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[board, moves] = position
+    return position
 
-    def __init__(self, most: int) -> None:
-        """At most ``most`` lines are kept; when there is no more room all are dropped."""
-        self._most = most
-        self._positions: dict[tuple[str | None, str], Position] = {}
 
-    def last(self, args: dict[str, Any]) -> Position:
-        """Return the last position of the line that `read_line` reads from ``args``; raises `RequestError`."""
-        board, moves = args.get("board"), args.get("moves") or ""
-        position = self._positions.get((board, moves))
-        if position is None:
-            position = self._continued(board, moves) or read_line(args).last
-            if len(self._positions) >= self._most:
-                self._positions.clear()
-            self._positions[board, moves] = position
-        return position
-
-    def _continued(self, board: str | None, moves: str) -> Position | None:
-        """Return the last position of a line, found by playing its last moves from a known position: the one before the
-        last move, or else the one after the line's first `_BEGINNING` characters, which becomes known. None if the line
-        has an error, or if no moves are left to play.
-        """
-        known = moves[:-2]
-        before = self._positions.get((board, known))
-        if before is None:
-            known = moves[:_BEGINNING]
-            before = self._positions.get((board, known))
-        if len(known) == len(moves):
-            return None
-        try:
-            before = before or self.last({"board": board, "moves": known})
-            return play_moves(before, parse_moves(moves[len(known) :])).last
-        except (BadInput, RequestError):
-            # What is wrong with a move is told of the whole line.
-            return None
+def _continued(board: str | None, moves: str) -> Position | None:
+    """Return the last position of a line, found by playing its last moves from a known position: the one before the
+    last move, or else the one after the line's first `_BEGINNING` characters, which becomes known. None if the line has
+    an error, or if no moves are left to play.
+    """
+    beginning = moves[:-2]
+    before = _known.get((board, beginning))
+    if before is None:
+        beginning = moves[:_BEGINNING]
+        before = _known.get((board, beginning))
+    if len(beginning) == len(moves):
+        return None
+    try:
+        before = before or last_position({"board": board, "moves": beginning})
+        return play_moves(before, parse_moves(moves[len(beginning) :])).last
+    except (BadInput, RequestError):
+        # What is wrong with a move is told of the whole line.
+        return None
 
 
 def check_list_alone(args: dict[str, Any]) -> None:

@@ -15,7 +15,6 @@ from desdaemon.core.requests.request import ServerLimits
 from desdaemon.engine.lines import LineReader
 from desdaemon.protocol.othello.notation import START, board_text
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines
 
 MOST_LISTED_MOVES = 4000
 MOST_POSITIONS = 1000
@@ -181,15 +180,15 @@ def test_compiled_code_reads_the_questions_that_python_reads() -> None:
         * 9,
     }
     terms = Terms(values, 4)
-    questions = read_questions(terms, values, KnownLines(99))
-    assert read_questions(terms, values, KnownLines(99), reader=LineReader()) == questions
+    questions = read_questions(terms, values)
+    assert read_questions(terms, values, reader=LineReader()) == questions
 
 
 @pytest.mark.parametrize(("args", "code"), [row for row in REFUSED if row[1] in ("illegal_move", "bad_position")])
 def test_compiled_code_refuses_what_python_refuses(args: dict[str, Any], code: str) -> None:
     with pytest.raises(RequestError) as plain:
-        read_questions(Terms(args, 4), args, KnownLines(99))
+        read_questions(Terms(args, 4), args)
     with pytest.raises(RequestError) as refused:
-        read_questions(Terms(args, 4), args, KnownLines(99), reader=LineReader())
+        read_questions(Terms(args, 4), args, reader=LineReader())
     assert refused.value.data() == plain.value.data()
     assert plain.value.code == code

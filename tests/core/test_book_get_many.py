@@ -10,9 +10,9 @@ from operated import Operated
 
 from desdaemon.core.requests import book_operations as wire
 from desdaemon.protocol.othello.notation import START
-from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire import codec, positions
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines, read_line
+from desdaemon.protocol.wire.positions import last_position, read_line
 
 LINES = ["", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5f6", "d3", "f5d6c3d3c4"]
 
@@ -46,20 +46,20 @@ def test_kept_bytes_are_the_bytes_of_the_message() -> None:
             assert msgpack.unpackb(codec.encode(message)) == message
 
 
-def test_known_lines_name_the_same_positions() -> None:
-    known = KnownLines(5)
+def test_known_lines_name_the_same_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions, "_MOST_KNOWN", 5)
     passing = "f5f4c3f6g7"
     split = ("f5d6c3d3c4f4f6f3", "f5 d6 c3 d3", "f5d6c3d3 c4", "f5d6c3d3P@c4")
     for _ in range(2):
         for line in [*LINES, "F5 D6", "f5d6 c3", passing, *split]:
-            assert known.last({"moves": line}) == read_line({"moves": line}).last
+            assert last_position({"moves": line}) == read_line({"moves": line}).last
     for black_passes in ("h8", "  h8", "pah8", "passh8", " pass h8", "P@@@h8", "psh8"):
         args = {"board": "O" * 62 + "X- X", "moves": f"{black_passes:>14}"}
-        assert known.last(args) == read_line(args).last
-    assert known.last({}) == START
+        assert last_position(args) == read_line(args).last
+    assert last_position({}) == START
     for line in ("f5d6a1", "f5d6x9", "f5d6c3c3", "f5d6c3d3c4c4", "f5d6c3d3a1f4", "f5d6c3d3c4x9", "f5d6c3d3p@a1f4"):
         with pytest.raises(RequestError) as caught:
-            known.last({"moves": line})
+            last_position({"moves": line})
         with pytest.raises(RequestError) as wanted:
             read_line({"moves": line})
         assert (caught.value.code, caught.value.message) == (wanted.value.code, wanted.value.message)

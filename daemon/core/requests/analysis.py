@@ -26,7 +26,6 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines
 
 from .analysis_cache import AnalysisCache
 from .questions import Question, Terms, check_list, line_data, read_questions
@@ -47,7 +46,6 @@ _FEW = 4
 """Positions up to which the thread of the sockets reads a request itself."""
 _BEGUN_AT_ONCE = 50
 """Questions that are answered or started between two pauses for the loop of the sockets."""
-_LINES_KEPT = 5000
 _MISTAKE = "an internal error: see the daemon's log"
 
 
@@ -91,7 +89,6 @@ class AnalysisService:
         self.health = health
         self.level = level
         self.deterministic = deterministic
-        self.lines = KnownLines(_LINES_KEPT)
         self._preparer = ThreadPool(1, "questions")
         self._reader: LineReader | None = None
         """The compiled reader of lists, for the preparer's thread."""
@@ -138,7 +135,7 @@ class AnalysisService:
     def _begin(self, request: PendingRequest, admit: Callable[[], None], reader: LineReader | None = None) -> None:
         values, client = request.values, request.client
         terms = Terms(values, self.level, deterministic=self.deterministic)
-        questions = read_questions(terms, values, self.lines, self.health.give_way, reader)
+        questions = read_questions(terms, values, self.health.give_way, reader)
         admit()
         owner = Owner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = PendingAnalysis(self, request, terms, questions, owner, values.get("partial_ms", 0))

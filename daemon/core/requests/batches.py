@@ -415,7 +415,7 @@ class Batches:
             item = batch.file.item(number)
             values = dict(batch.file.args)
             values.update((name, item[name]) for name in ("board", "moves") if name in item)
-            questions = read_questions(terms, values, analyses.lines)
+            questions = read_questions(terms, values)
         except RequestError as error:
             receiver.fail(error)
             questions = []

@@ -21,8 +21,8 @@ from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import (
-    KnownLines,
     check_list_alone,
+    last_position,
     read_line,
     read_listed,
 )
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from .request import ClientRecord, Data, PendingRequest, TextLines
 
-_LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
 
 NONE, OPENING, OPEN = "none", "opening", "open"
@@ -60,7 +59,6 @@ class BookOperations:
         self._settings = settings
         self._texts = texts
         self._health = health
-        self._known_lines = KnownLines(_LINES_KEPT)
         self.looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
         self._commands_deferred = 0
@@ -124,7 +122,7 @@ class BookOperations:
         if request.values.get("positions") is not None:
             self._get_many(request, admit, children=children)
             return
-        position = self._known_lines.last(request.values)
+        position = last_position(request.values)
         data = self.looks.get(position.player, position.opponent, children=children)
         if data is not None:
             request.final(data)
@@ -145,7 +143,7 @@ class BookOperations:
         replies: list[Prepared] = []
         until = time.perf_counter() + _AT_ONCE_S
         for number, item in enumerate(items):
-            position = read_listed(number, item, self._known_lines.last)
+            position = read_listed(number, item, last_position)
             data = self.looks.get(position.player, position.opponent, children=children)
             if data is None or time.perf_counter() > until:
                 admit()
@@ -158,7 +156,7 @@ class BookOperations:
         for number in range(len(replies), len(items)):
             if request.over:
                 return
-            position = read_listed(number, items[number], self._known_lines.last)
+            position = read_listed(number, items[number], last_position)
             replies.append(self.looks.find(position.player, position.opponent, children=children))
         request.final(PreparedList({"results": replies}))
 

@@ -12,14 +12,12 @@ from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines, check_list_alone, read_listed
+from desdaemon.protocol.wire.positions import check_list_alone, last_position, read_listed
 
 if TYPE_CHECKING:
     from desdaemon.book.explorer.index import Played, TalliedMove
 
     from .request import Data, PendingRequest
-
-_LINES_KEPT = 50_000
 
 
 class GameOperations:
@@ -36,7 +34,6 @@ class GameOperations:
         self._mistake = mistake
         self._thread = ThreadPool(1, "games", step_back)
         self._hidden = hidden
-        self._known_lines = KnownLines(_LINES_KEPT)
 
     def ask(self, request: PendingRequest) -> None:
         """Queue the request, which is replied to on the thread of this object. Returns at once."""
@@ -63,9 +60,9 @@ class GameOperations:
             if len(many) * values.get("games", 0) > MOST_LISTED_MOVES:
                 message = f"{len(many)} positions with {values['games']} games: expected at most {MOST_LISTED_MOVES}"
                 raise RequestError("too_large", message, "games")
-            positions = [read_listed(number, item, self._known_lines.last) for number, item in enumerate(many)]
+            positions = [read_listed(number, item, last_position) for number, item in enumerate(many)]
         else:
-            positions = [self._known_lines.last(values)]
+            positions = [last_position(values)]
         try:
             results = list(self._looked_up(request, [position[:2] for position in positions]))
         except BadInput as error:

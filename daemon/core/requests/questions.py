@@ -16,8 +16,8 @@ from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import (
-    KnownLines,
     check_list_alone,
+    last_position,
     read_first,
     read_line,
     read_listed,
@@ -174,17 +174,12 @@ class Question(NamedTuple):
 
 
 def read_questions(
-    terms: Terms,
-    values: Data,
-    lines: KnownLines,
-    pause: Callable[[], None] = lambda: None,
-    reader: LineReader | None = None,
+    terms: Terms, values: Data, pause: Callable[[], None] = lambda: None, reader: LineReader | None = None
 ) -> list[Question]:
     """Return a question for each position of the request. Raises `RequestError` for a wrong position, ply or move.
 
-    For a list of positions call `check_list` before. ``lines`` remembers lines of play: pass the same object with every
-    request. ``pause`` is called at intervals within a long list. With ``reader``, which must be this thread's, a list
-    takes less time.
+    For a list of positions call `check_list` before. ``pause`` is called at intervals within a long list. With
+    ``reader``, which must be this thread's, a list takes less time.
     """
     if terms.listed:
         questions: list[Question] = []
@@ -192,10 +187,10 @@ def read_questions(
         for first in range(0, len(items), _READ_AT_ONCE):
             if first:
                 pause()
-            questions += _read_listed(terms, first, items[first : first + _READ_AT_ONCE], lines, reader)
+            questions += _read_listed(terms, first, items[first : first + _READ_AT_ONCE], reader)
         return questions
     if terms.plies is None:
-        return [terms.question(lines.last(values))]
+        return [terms.question(last_position(values))]
     positions = read_line(values).positions()
     last = len(positions) - 1
     wrong = next((ply for ply in terms.plies if not 0 <= ply <= last), None)
@@ -204,22 +199,20 @@ def read_questions(
     return [terms.question(positions[ply], number) for number, ply in enumerate(terms.plies)]
 
 
-def _read_listed(
-    terms: Terms, first: int, items: list[Data], lines: KnownLines, reader: LineReader | None
-) -> Iterator[Question]:
+def _read_listed(terms: Terms, first: int, items: list[Data], reader: LineReader | None) -> Iterator[Question]:
     """Yield the questions about a part of a list of positions; ``first`` is the number of its first. Raises
     `RequestError` for a wrong position or move.
     """
     if reader is None:
         for number, item in enumerate(items, first):
-            yield terms.question(read_listed(number, item, lines.last), number)
+            yield terms.question(read_listed(number, item, last_position), number)
         return
     starts = [read_listed(number, item, read_first) for number, item in enumerate(items, first)]
     texts = [item.get("moves") or "" for item in items]
     boards = reader.play([(*start[:2], moves) for start, moves in zip(starts, texts, strict=True)])
     for number, (item, start, moves, board) in enumerate(zip(items, starts, texts, boards, strict=True), first):
         if board is None:
-            yield terms.question(read_listed(number, item, lines.last), number)
+            yield terms.question(read_listed(number, item, last_position), number)
         else:
             position = Position(board.player, board.opponent, start.black_to_move != bool(len(moves) & 2))
             yield terms.question(position, number, (board.over, board.canonical))
