@@ -76,7 +76,7 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
     """Return the summary of a book. Counts that `Book.counts` lacks are made by a pass over the book, and kept there.
 
-    Without ``reached``, positions that no line reaches are not counted if their number is unknown.
+    Without ``reached`` the `unreachable` positions are not counted if their number is unknown.
     """
     kept_counts = book.counts(progress)
     counts = kept_counts.kinds

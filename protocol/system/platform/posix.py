@@ -236,8 +236,8 @@ def processors() -> int:
 def lower_thread(niceness: int) -> None:
     """Lower this thread's priority below that of the main thread, by 1 to 19 steps of niceness, if the system can.
 
-    Linux takes a thread's id for a process's (setpriority(2)); elsewhere another process may have that number. macOS
-    has classes for threads instead (pthread/qos.h).
+    Linux accepts a thread's id for a process's (setpriority(2)), other systems do not. On macOS the thread's class is
+    lowered instead (pthread/qos.h); elsewhere nothing happens.
     """
     import contextlib
 
