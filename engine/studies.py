@@ -239,8 +239,8 @@ _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
 
 
 def _joined(full: list[int]) -> Any:
-    """Return, for each of the four axes, a mask of the squares whose line along that axis is longer than two squares
-    and is not in ``full``.
+    """Return, for each of the four axes, a mask of the squares whose line along that axis is neither in ``full`` nor
+    two squares long.
     """
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:

@@ -42,7 +42,7 @@ class Results(NamedTuple):
 
     @property
     def games(self) -> float:
-        """Number of games."""
+        """Number of games, a sum of weights."""
         return self.won + self.drawn + self.lost
 
     def __str__(self) -> str:

@@ -42,7 +42,7 @@ _CLAIMED = 16
 
 
 class FrameKind(enum.IntEnum):
-    """The content of a frame."""
+    """The kind of change that a frame records."""
 
     STATES = 1
     """`record.STATE` records: the new data of these positions."""

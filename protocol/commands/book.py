@@ -53,7 +53,7 @@ class Parameter(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """The expected value, for messages."""
+        """The expected values in words, for error messages."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
     @property

@@ -78,7 +78,7 @@ class Option(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """The expected value, for messages."""
+        """The expected values in words, for error messages."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 

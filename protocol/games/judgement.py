@@ -78,7 +78,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def grade(self) -> str:
-        """A name of `GRADES`, or ""."""
+        """The grade of the loss, a name of `GRADES`; "" for a smaller loss."""
         return next((name for least, name in GRADES if self.loss >= least), "")
 
     @property
@@ -109,7 +109,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def black_score(self) -> BlackScore:
-        """Black's score of the position before the move."""
+        """Black's score, in discs, of the position before the move."""
         return seen_by_black(max(self.best.score, self.played.score), self.position.black_to_move)
 
 

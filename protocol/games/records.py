@@ -231,7 +231,7 @@ def _ggf_clocks(record: GameRecord) -> str:
 
 
 def _clock_text(clock: ClockTerms) -> str:
-    """Return ``5:00/0:02.5``, or "" without a clock."""
+    """Return a clock as GGF has it, ``5:00/0:02.5``; "" without a clock."""
     if not clock.main and not clock.increment:
         return ""
     increment = f"/{_time_text(clock.increment)}" if clock.increment else ""

@@ -145,7 +145,7 @@ class Argument(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """The expected value, for messages."""
+        """The expected values in words, for error messages."""
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
         if self.kind in _ITEMS:

@@ -31,7 +31,7 @@ class BoardChunk(NamedTuple):
 
     @property
     def level(self) -> int:
-        """The level by which the chunk's cost is estimated."""
+        """The level by which the cost of the chunk is estimated: its depth."""
         return self.depth
 
     @property
