@@ -151,7 +151,7 @@ class FaultyRows:
         self.rows: set[int] | None = set()
 
     def add(self, rows: npt.NDArray[np.uint32]) -> None:
-        """Add rows; if there would be more than ``most``, drop all rows for good."""
+        """Add rows. If there are more than ``most``, ``rows`` becomes None for good."""
         if self.rows is None or len(self.rows) + len(rows) > self._most:
             self.rows = None
         else:

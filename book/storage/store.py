@@ -269,7 +269,9 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Note in the file, if possible, that the journal has changes: then a copy without it is recognised."""
+        """Set the flag in the file, if possible, that the journal has changes: a copy without the journal is then
+        noticed.
+        """
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
                 snapshot.note_journal(self.path)

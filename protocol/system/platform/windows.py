@@ -257,7 +257,7 @@ def ending_signals() -> tuple[int, ...]:
 
 
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
-    """Install a signal handler, because event loops take no signals on Windows."""
+    """Install a signal handler that passes the call to the loop: on Windows loops have no handlers of signals."""
     import signal
 
     signal.signal(number, lambda *_: loop.call_soon_threadsafe(called, *arguments))
