@@ -187,7 +187,7 @@ class Team:
 
     def begin(self) -> bool:
         """Start the searcher's own helpers and admit guests. Only the first call in a search does this and returns
-        True.
+        True. Leader's thread only.
 
         If the system refuses more threads, the search goes on with those it has.
         """
@@ -208,12 +208,14 @@ class Team:
 
     def lead(self, *root: int) -> int:
         """Search one root with all threads and return its score, as `kernels.interface.lead_root` does; ``root`` are
-        that kernel's arguments after the context.
+        that kernel's arguments after the context. Leader's thread only.
         """
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
-        """Dismiss all helpers, let no more join, and return when they have left. Does nothing without `begin`."""
+        """Dismiss all helpers, let no more join, and return when they have left. Does nothing without `begin`. Leader's
+        thread only.
+        """
         if not self._open:
             return
         with self._seats:
