@@ -27,8 +27,7 @@ UNBOUNDED_PLIES = 36
 
 
 class Limits(NamedTuple):
-    """The limits of a search: depth in plies, selectivity, nodes, and milliseconds of wall time (0 for no limit on the
-    last two).
+    """The limits of a search: depth in plies, selectivity, nodes, milliseconds of wall time (0: no node or time limit).
 
     A ``depth`` of at least the number of empties is a search to the end of the game.
     """
@@ -50,8 +49,7 @@ def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
     """Return pairs (most empties, percent), ascending: up to that number of empties a search of ``level`` (0..60) goes
     to the end of the game at that selectivity.
 
-    With more empties than the last pair has, `level_limits` searches ``level`` plies, at 100 % up to level 10, else at
-    73 %.
+    With more empties than the last pair's, `level_limits` searches ``level`` plies, at 100 % up to level 10, else 73 %.
     """
     if level <= 10:
         return ((2 * level, 100),)

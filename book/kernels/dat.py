@@ -167,14 +167,14 @@ def word_of(out, number):
 
 @kernel("i64(u64,i64,i64)", inline=True)
 def at_fault(out, byte, fault):
-    """Store ``byte``, where the fault is in its record, as IMPORT_BYTE in ``out``; return ``fault``."""
+    """Return ``fault``, after storing ``byte``, the place of the fault in its record, as IMPORT_BYTE in ``out``."""
     sts64(out + U(8 * IMPORT_BYTE), byte)
     return fault
 
 
 @kernel("i64(u64,u64)")
 def check_board(p, o):
-    """Return the fault of a record's board: 0, OVERLAP, CENTRE_EMPTY or NOT_CANONICAL."""
+    """Return the fault of a record's board: OVERLAP, CENTRE_EMPTY or NOT_CANONICAL, 0 for none."""
     key = stack_buf(16)
     if p & o:
         return OVERLAP
@@ -210,9 +210,7 @@ def dat_link_move(link):
 
 @kernel("i64(u64,u64)")
 def dat_check(record, out):
-    """Return the fault of the record at ``record``, 0 if it has none; the byte at fault goes to IMPORT_BYTE in
-    ``out``.
-    """
+    """Return the fault of the record at ``record``, 0 for none; the byte at fault goes to IMPORT_BYTE in ``out``."""
     p = packed_player(record)
     o = packed_opponent(record)
     fault = check_board(p, o)
@@ -286,8 +284,8 @@ def prefetch_record(ctx, record):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert at most ``most`` records of the ``size`` bytes at ``data``, from byte ``start`` on. Returns the byte where
-    it stopped.
+    """Insert up to ``most`` records of the ``size`` bytes at ``data``, from byte ``start`` on. Returns where it
+    stopped.
 
     ``out`` gets IMPORT_REASON (which may be CUT), IMPORT_BYTE in the record where it stopped, and IMPORT_REPEATED. Of
     repeated positions the first is kept.
@@ -370,12 +368,11 @@ def same_bytes(a, b, size):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
 def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
-    """Find records, all of them in the table, whose links differ from the computed ones: other order, stale scores,
-    missing links.
+    """Find records, all in the table, whose links differ from the computed ones: in order, scores or number.
 
     Reads about ``most`` records from byte ``start`` on and notes (row, byte in ``data``) of each that differs at
     ``out``; stops if fewer than `BATCH` of ``capacity`` notes are free. Returns the byte where it stopped; ``stats``
-    gets the number of notes. ``filters`` are those of `gather_children`.
+    gets the number of notes. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
@@ -466,8 +463,8 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
 
     ``special`` lists ``specials`` rows, ascending, whose links are not computed: each entry is a row and the address of
     a byte with the number of links, which the links follow. The first word at ``stats`` is the number of the next entry
-    and is updated; the second receives the next row to write. ``filters`` are those of `gather_children`; ``scale`` has
-    Egaroucid's levels in our scale, by level and empty squares.
+    and is updated; the second receives the next row to write. ``filters`` is the address of FILTER_ words; ``scale``
+    has Egaroucid's levels in our scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

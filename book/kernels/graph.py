@@ -1,7 +1,7 @@
 """Walks through the book: children, links, and the order of rows from the end of the game to the opening.
 
 Passes over many rows look up the children of `BATCH` rows together (`gather_children`), so that the memory accesses of
-the look-ups overlap.
+the look-ups overlap. A family (`FAMILY_...`) describes a row's legal moves and links.
 """
 
 from desdaemon.book.layout import FILTER_BITS, FILTER_BYTES, FILTER_MASK, GUARD, PASS, WORD
@@ -283,12 +283,11 @@ def fill_filters(ctx, start, end, filters):
 
 @kernel("void(u64,u64,u64,u64,u64,u64)")
 def gather_children(ctx, order, start, end, filters, out):
-    """Look up the children of the first `BATCH` rows of ``order[start..end]`` together; write a family for each to
-    ``out``.
+    """Look up the children of the first `BATCH` rows of ``order[start..end]`` together; write families to ``out``.
 
     ``order`` is the address of a list of rows; if it is 0 these are the rows ``start..end``. ``filters`` are FILTER_
-    words by number of empty squares. If the table has no row with one empty square less than a row, the row's moves are
-    not looked up and its family is empty; if it has few, a bit tells for most children that they are not in the book.
+    words by number of empty squares. If no row has one empty square less than a row, that row's moves are not looked up
+    and its family is empty; if few have, a bit tells for most children that they are not in the book.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -388,8 +387,7 @@ def gather_children(ctx, order, start, end, filters, out):
 def family_of(ctx, order, start, t, end, filters, families):
     """Return the address of the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``.
 
-    Families are looked up by `gather_children` into ``families``, a buffer of `FAMILIES` bytes. Places must be asked
-    for in order.
+    `gather_children` looks families up into ``families``, of `FAMILIES` bytes. Places must be asked for in order.
     """
     number = (t - start) & U(BATCH - 1)
     if number == U(0):

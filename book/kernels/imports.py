@@ -142,7 +142,7 @@ def egbk_check(record, bare, out):
 def put_value(to, record, margins):
     """Set score, level, bounds, lines and human mark of the row at ``to`` from a file's ``record``.
 
-    ``margins``, as for `margin_at`, give the bounds by the level.
+    ``margins`` is the address of the leaves' margins, which give the bounds.
     """
     score = ldi8(record + U(EGBK_SCORE))
     level = ldi8(record + U(EGBK_LEVEL))
@@ -174,8 +174,8 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
     """Insert records ``start..count`` of those at address ``data``. Returns the number of the record where it stopped,
     ``count`` at the end.
 
-    ``bare`` records have no leaf; ``margins`` are those of `margin_at`; ``out`` gets IMPORT_ words. Of records with the
-    same position the value and the leaf of the highest level are kept, of equal levels the last.
+    ``bare`` records have no leaf; ``margins`` is the address of the leaves' margins; ``out`` gets IMPORT_ words. Of
+    records with the same position the value and the leaf of the highest level are kept, of equal levels the last.
     """
     k = i2u(start)
     end = i2u(count)
@@ -331,11 +331,10 @@ def move_at(address, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def text_line(line, end, discs, to):
-    """Read the line at address ``line``. Returns the address after it, or 0 if it is unusual, wrong or too near
-    ``end``.
+    """Read the line at address ``line``. Returns the address after it, 0 if it is unusual, wrong or too near ``end``.
 
-    ``discs`` is that of `text_load`. ``to`` gets the canonical board, then LINE_ words, with the leaf's move on that
-    board.
+    ``discs`` is the table of bytes of `text_load`. ``to`` gets the canonical board, then LINE_ words; the leaf's move
+    is on that board.
     """
     if line + U(MOST_LINE) > end:
         return 0

@@ -1,4 +1,4 @@
-"""All kernels of the book's library: those by which Python calls inlined kernels, and the modules of the others."""
+"""All kernels of the book's library: here those by which Python calls inlined kernels; by import the others."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves

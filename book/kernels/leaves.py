@@ -92,7 +92,7 @@ def leaf_fault(record, family):
 def list_faults(ctx, start, end, out, capacity, stats, filters):
     """Note (row, fault) of each faulty leaf of rows ``start..end`` at ``out``, until ``capacity`` are noted.
 
-    Returns the row where it stopped; ``stats`` gets the number of notes. ``filters`` are those of `gather_children`.
+    Returns the row where it stopped; ``stats`` gets the number of notes. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -112,10 +112,9 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Set the level of rows ``start..end``, for measurements; a row whose leaf is missing also gets a leaf of that
-    level.
+    """Set the level of rows ``start..end``, for benches; rows whose leaf is missing also get a leaf of that level.
 
-    The leaf's score is -12..12, or the final score of a finished game. ``filters`` are those of `gather_children`.
+    The leaf's score is -12..12, or the final score of a finished game. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -174,9 +173,7 @@ def add_to(tally, word, count):
 
 @kernel("void(u64,u64,i64,u64,i64)", inline=True)
 def tally_kinds(tally, record, empties, links, finished):
-    """Add ``record``, with its number of ``links`` and whether its game is ``finished``, to a tally's counts by empty
-    squares.
-    """
+    """Add ``record``, with its number of ``links`` and ``finished`` or not, to a tally's counts by empty squares."""
     add_to(tally, TALLY_POSITIONS * SQUARES + empties, U(1))
     add_to(tally, TALLY_LINKS * SQUARES + empties, links)
     if has_leaf(record):
@@ -207,8 +204,8 @@ def links_below(family, limit):
 
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, tally, filters):
-    """Add rows ``start..end`` to all counts of a tally (`layout.TALLY_WORDS`). ``filters`` are those of
-    `gather_children`.
+    """Add rows ``start..end`` to all counts of a tally (`layout.TALLY_WORDS`). ``filters``: address of FILTER_
+    words.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -226,7 +223,7 @@ def tally_listed(ctx, order, count, limit, tally, filters):
     """Add the first ``count`` rows listed at ``order`` to a tally's counts by empty squares; its counts by level and
     score stay unchanged.
 
-    Only links to rows below ``limit`` count. ``filters`` are those of `gather_children`.
+    Only links to rows below ``limit`` count. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     t = U(0)

@@ -85,7 +85,7 @@ def wide_at(ctx, place):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def count_of(ctx, record, which):
-    """Return a path count (``which`` is WINS .. LINES) of ``record``; 0 if a damaged record points outside of the wide
+    """Return a path count (``which``: WINS .. LINES) of ``record``; 0 if it is damaged and points outside the wide
     table.
     """
     if flags_of(record) & U(WIDE):
@@ -170,9 +170,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     """Recompute rows ``order[start..end]`` from their leaves and children, which are final. Returns the place where it
     stopped: before ``end`` only if the wide table is full.
 
-    If ``order`` is 0 these are the rows ``start..end``, to be checked. ``margins`` are those of `margin_at`. ``rule`` 0
-    is Edax's (links and leaf count), RULE_EGAROUCID Egaroucid's (only links count, and lines count positions); with
-    RULE_CHECK_ONLY nothing is stored. ``filters`` are those of `gather_children`; ``block`` holds NEGAMAX_ words.
+    If ``order`` is 0 these are the rows ``start..end``, to be checked. ``margins`` is the address of the leaves'
+    margins. ``rule`` 0 is Edax's (links and leaf count), RULE_EGAROUCID Egaroucid's (only links count, and lines count
+    positions); with RULE_CHECK_ONLY nothing is stored. ``filters`` is the address of FILTER_ words; ``block`` holds
+    NEGAMAX_ words.
 
     A leaf whose move has become a link is dropped, a child without a score passed over. If nothing counts, a position
     without links keeps its score if it has one; others take their leaf's score, or none. A score set by hand stays.

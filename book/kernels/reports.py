@@ -134,8 +134,7 @@ def inspect_rows(ctx, start, end, out):
 
 @kernel("i64(u64,u64,i64,u64,i64,u64,i64)")
 def grade_rows(ctx, marks, count, stack, loss, readings, most):
-    """Mark the rows on the stack, and all that they depend on, with the kinds of their lines' ends (SOLVED, READ,
-    GUESSED).
+    """Mark the rows on the stack, and all they depend on, with the kinds of their lines' ends (SOLVED, READ, GUESSED).
 
     ``marks`` holds a byte for each of ``count`` rows, 0 if unknown; ``stack`` the number of rows on it, then the rows
     (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds the kind for every level and

@@ -55,7 +55,7 @@ def run_mask(masks, direction, count):
 @kernel("i64(u64,u64,u64,u64,u64)")
 def list_runs(square, own, other, lengths, masks):
     """Store for each of 8 directions from ``square`` the most discs that a move there may have turned, and masks of the
-    first k discs.
+    first 0 to 7 of them.
 
     ``own`` has the discs of the side that moved, without ``square``, ``other`` those of the other side; ``lengths`` and
     ``masks`` are addresses. A run is the own discs next to ``square`` in a direction, without the last. Returns 0 if no

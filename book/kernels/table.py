@@ -87,7 +87,7 @@ def chunk_of(chunks, row):
 
 @kernel("u64(u64,u64)", inline=True)
 def row_place(ctx, row):
-    """Return the address of a row's record for a prefetch only; before other uses `row_at` verifies its block."""
+    """Return the address of a row's record for a prefetch. To read it use `row_at`, which verifies its block."""
     return chunk_of(ld64(ctx + U(CHUNKS)), row) + (row & U(CHUNK_MASK)) * U(RECORD_BYTES)
 
 
@@ -220,7 +220,9 @@ def find_row(ctx, p, o):
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
-    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none; not for guarded tables."""
+    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none. Not for tables with a
+    guard.
+    """
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
     capacity = capacity_of(segment)

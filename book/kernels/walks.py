@@ -107,7 +107,7 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
     Without ``best_only`` a child gets every mark of its parent. With it, mark 1 says that the side to move plays only
     best moves, mark 2 that the other side does. Children have a smaller layer, so one pass from the opening on reaches
-    everything. Returns the number of marked rows in the range. ``filters`` are those of `gather_children`.
+    everything. Returns the number of marked rows in the range. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     t = i2u(end)
@@ -144,12 +144,11 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
 def select_row(ctx, row, sides, family, rules, marks, stack):
-    """Follow a row's links for each of the marks ``sides`` with which it was reached. Returns 1 if its leaf is to grow,
-    else 0.
+    """Follow a row's links for each of the marks ``sides`` that reached it. Returns 1 if its leaf is to grow, else 0.
 
     A child that is followed gets the other mark. If the mark is new to it, its row goes on the ``stack`` (a word with
-    the number of rows, then the rows), unless that is 0. A row with fewer than SELECT_LEAST empty squares, or where the
-    game is over, is neither followed nor grown. ``rules`` is the address of the SELECT_ words, ``family`` of the row's
+    the number of rows, then the rows), unless ``stack`` is 0. A row with fewer than SELECT_LEAST empty squares, or
+    whose game is over, is neither followed nor grown. ``rules`` is the address of the SELECT_ words, ``family`` of the
     family.
     """
     record = row_at(ctx, row)
@@ -221,7 +220,7 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
     the other side. DEVIATE follows and grows moves within the tolerance of the position's score, if both scores are
     inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE moves that may be best given the bounds; PLAY follows all
     links and grows positions without links; EXTEND follows all links and grows leaves as good as the score. Returns the
-    number of rows to grow. ``filters`` are those of `gather_children`.
+    number of rows to grow. ``filters`` is the address of FILTER_ words.
     """
     families = stack_buf(FAMILIES)
     chosen = 0
@@ -249,8 +248,7 @@ def select_below(ctx, marks, stack, most, rules, filters):
     """Do as `select_rows`, depth first and without an order: for a walk that reaches a small part of the book.
 
     The ``stack`` holds the number of rows to begin from, then these rows, which are marked. Returns 1 if nothing is
-    left, 0 after ``most`` rows, -1 if the stack is full: rows not followed are then marked, so that `select_rows` can
-    continue.
+    left, 0 after ``most`` rows, -1 if the stack is full: then `select_rows` can continue from the marks.
     """
     families = stack_buf(FAMILIES)
     rows = stack_buf(ROWS_BYTES)
@@ -282,9 +280,10 @@ def list_lost(ctx, start, end, keep, out, filters):
     """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row.
 
     A note has `NOTE` bytes at ``out``: the row; move, score for the mover and level of the best link that it loses; the
-    number of links that it keeps. Links without a score, or to a row GONE_BY_HAND, are passed over. The move is
-    KEEPS_LEAF if the row's leaf is at least as good, or if no lost link is left; then the score is NO_SCORE. The level
-    is the lower of row and child. Returns the number of notes. ``filters`` are those of `gather_children`.
+    number of links that it keeps. Links without a score, or to a row GONE_BY_HAND, are passed over; if no other is
+    lost, the move is KEEPS_LEAF and the score NO_SCORE. The move is KEEPS_LEAF too if the row's leaf is at least as
+    good. The level is the lower of row and child. Returns the number of notes. ``filters`` is the address of FILTER_
+    words.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -182,9 +182,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 def used_by(modules: Iterable[str], name: str) -> bool:
-    """Return whether the kernel ``name`` belongs to the package of one of ``modules``. Its module must have been
-    imported.
-    """
+    """Return whether the kernel ``name``, whose module must be imported, is in the package of one of ``modules``."""
     packages = {module.rpartition(".")[0] for module in modules}
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 

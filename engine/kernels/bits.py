@@ -335,8 +335,8 @@ _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) fo
 
 
 def _outflanks(place, others):
-    """Return a mask of the squares of a line of 8 where an own disc lets a move on ``place`` turn discs of ``others``,
-    a mask.
+    """Return a mask of the squares of a line of 8 where an own disc lets a move on ``place`` turn some of
+    ``others``.
     """
     squares = 0
     for step in (1, -1):
@@ -472,9 +472,7 @@ places above.
 
 
 def _emit_transpose(b, board, lanes=0):
-    """Emit code that mirrors each of ``lanes`` boards in a vector at the diagonal A1-H8. With 0 lanes ``board`` is a
-    scalar.
-    """
+    """Emit code that mirrors ``lanes`` boards in a vector, or with 0 lanes a scalar board, at the diagonal A1-H8."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
@@ -491,9 +489,7 @@ transpose = simple(_emit_transpose, lambda board: rules.transform(board, 4), u64
 
 @kernel("u64(u64,i64)")
 def symmetric(b, which):
-    """Return the board ``b`` under the symmetry ``which`` (0..7): bit 0 mirrors the columns, bit 1 the rows, then bit 2
-    transposes.
-    """
+    """Return board ``b`` under symmetry ``which``: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
     if which & 1:
         b = mirror_columns(b)
     if which & 2:
@@ -550,9 +546,7 @@ words at the address.
 
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """Return the first symmetry (0..7, see `symmetric`) that makes a position canonical, the smallest of its eight
-    images.
-    """
+    """Return the first symmetry (0..7, see `symmetric`) that makes a position canonical: its smallest image."""
     image = stack_buf(16)
     canonical(player, opponent, image)
     which = 0

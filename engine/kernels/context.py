@@ -166,8 +166,8 @@ def covers(have, need):
 
 @kernel("void(u64,u64,u64)")
 def put(bucket, key, d):
-    """Write the data word ``d`` for the board of ``key`` into a bucket, over the board's old entry. If it has none, the
-    bucket's entry of the most dates ago is overwritten, or of several with its date the cheapest.
+    """Write the data word ``d`` for the board of ``key`` into a bucket, over the board's old entry if there is one.
+    Otherwise the entry with the oldest date is overwritten; among several of that date the cheapest.
     """
     place = bucket
     least = ~U(0)
@@ -235,10 +235,10 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, data):
     """Store the result of a search of ``nodes`` nodes with the window (alpha, beta) at ``draft``: the score ``best``
     and its ``move``. ``data`` is the data word that the bucket had for the board, 0 for none.
 
-    Bounds of an old result of the same draft are kept where they are narrower. The old move stays the first if ``best``
-    is at most ``alpha``, else it becomes the second. An entry of another draft that covers this one stays, moves
-    included, and the new result becomes the board's second entry. So a reduced search does not overwrite the deeper
-    result of its board, and other threads find the reduced one.
+    Bounds of an old result of the same draft are kept if they are narrower. The old move stays the first if ``best`` is
+    at most ``alpha``, else it becomes the second. An entry of another draft that covers this one stays, moves included,
+    and the new result becomes the board's second entry. So a reduced search does not overwrite the deeper result of its
+    board, and other threads find the reduced one.
     """
     lower = -64
     upper = 64
@@ -300,9 +300,8 @@ def stop_all(ctx):
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """If the thread has used up its node limit, draw another portion of the team's; stop all threads if none is left,
-    or if there is no team. A virtual thread that goes on ends its turn. Called when the thread has counted `CHECK_AT`
-    nodes.
+    """Draw another portion of the team's nodes if the thread has used up its own. If none is left, or there is no team,
+    stop all threads; else a virtual thread's turn ends. Called when the thread has counted `CHECK_AT` nodes.
     """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
@@ -381,8 +380,8 @@ def path_answer(ctx, level):
 
 @kernel("void(u64)")
 def check_team(ctx):
-    """Set UNWIND to UNWIND_ALL if the search is over or the thread must leave; else, once the team's epoch has changed,
-    to the level of the first node on the thread's path that the table now answers, if any.
+    """Set UNWIND to UNWIND_ALL if the search is over or the thread must leave. Else, if a thread has called `announce`
+    since the last check, set it to the level of the first node on the thread's path that the table now answers, if any.
     """
     team = ld64(ctx + U(TEAM))
     if poll64(ctx + U(LEAVE)):
@@ -421,8 +420,8 @@ def search_sign(key, alpha, draft):
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def probcut_sign(key, alpha, draft):
-    """Return a number that identifies a node where ProbCut was tried in vain, with a window from ``alpha`` at
-    ``draft``; it differs from `search_sign`.
+    """Return a number that identifies a vain try of ProbCut at a node, with a window from ``alpha`` at ``draft``; it
+    differs from `search_sign`.
     """
     return ~search_sign(key, alpha, draft)
 
@@ -446,10 +445,8 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark what ``sign`` identifies, a search or a vain try of ProbCut, as this thread's; return the mark's address for
-    `unmark`.
-
-    If its group of words is full, an older mark is overwritten.
+    """Mark the search, or the vain try of ProbCut, with the number ``sign`` as this thread's; return the address of the
+    mark for `unmark`. If its group of words is full, an older mark is overwritten.
     """
     group = busy_group(ctx, sign)
     place = group

@@ -36,10 +36,9 @@ _SIGNATURE_NAMES = {u64: "u64", s64: "i64", void: "void"}
 
 
 def simple(emit, python, returns, *arguments):
-    """Return an intrinsic of fixed types whose code ``emit(builder, *values)`` emits; ``returns`` and ``arguments`` are
-    numba types.
+    """Return an intrinsic whose code ``emit(builder, *values)`` emits; ``returns`` and ``arguments`` are numba types.
 
-    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; its result is reduced to 64
+    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; the result is cut to 64
     bits.
     """
     if INTERPRETED:

@@ -12,8 +12,7 @@ bytes more of them stay in the cache; rounding changes a score by a quarter of a
 A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
 a band. The lanes of the position's configurations are added to the head's biases. The first LINEAR_LANES are clamped to
 -LINEAR_MOST .. LINEAR_MOST; the others are clamped to 0 .. HIDDEN_ONE and squared; then the head's factors weight and
-sum them. So it is a network with one hidden layer whose first matrix is looked up; squaring the sums lets patterns
-interact.
+sum them. It is a network with one hidden layer whose first matrix is looked up. The squares let patterns interact.
 
 The tables at CURVE turn the result into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
 absolute value, then CURVE_STEPS + 1 scores of 16 bits, in 128ths of a disc, at the borders of the eighths
@@ -252,9 +251,7 @@ def _emit_sum(b, features, weights, side):
 
 
 def _seen(features, side):
-    """Return, as a list, the indices that `_entries` computes, those of the mover's entries; for kernels that run as
-    Python.
-    """
+    """Return the list of indices of the mover's entries, as `_entries` computes them, for kernels run as Python."""
     numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
     return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
 

@@ -1,7 +1,6 @@
 """Exported kernels: most of the functions that Python calls (`engine.exports` lists all).
 
-``ctx`` is the address of the thread's context (`engine.layout`), ``p`` and ``o`` are the discs of the mover and of the
-opponent.
+``ctx`` is the address of the thread's context (`engine.layout`), ``p`` and ``o`` the mover's and the opponent's discs.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -89,7 +88,7 @@ def board_moves(player, opponent):
 
 @kernel("u64(u64,u64,u64)")
 def board_flip(square, player, opponent):
-    """Return a mask of the discs that ``player`` turns by a move on ``square``; 0 if it is illegal or occupied."""
+    """Return a mask of the discs that ``player`` turns by a move on ``square``; 0 if the move is illegal."""
     if ((player | opponent) >> square) & 1:
         return player ^ player
     return flip(square, player, opponent)
@@ -97,9 +96,7 @@ def board_flip(square, player, opponent):
 
 @kernel("u64(u64,i64)")
 def board_symmetric(board, which):
-    """Return the board under the symmetry ``which`` (0..7): bit 0 mirrors the columns, bit 1 the rows, then bit 2
-    transposes.
-    """
+    """Return the board under symmetry ``which``: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
     return symmetric(board, which)
 
 
@@ -160,8 +157,8 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     """Search as `search_root` does, with all threads of the team; the first thread to finish gives the result.
 
-    Returns when no helper is left in the search. If it was stopped before a thread finished, the result is this
-    thread's.
+    Returns when no helper is left in the search. If it was stopped before a thread finished, this thread's result is
+    given.
     """
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
@@ -240,8 +237,8 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """Return the best move of (p, o) if the table at PV_TABLE or the transposition table has an exact score, that is
-    equal bounds, of at least this depth and selectivity, else NO_MOVE.
+    """Return the best move of (p, o) if the table at PV_TABLE or the transposition table has an exact score (equal
+    bounds) of at least this depth and selectivity, else NO_MOVE.
     """
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
@@ -304,8 +301,8 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
     """Return the score of (p, o), in discs for the mover, by iterative deepening to ``depth`` plies or the end of the
-    game; the iterations before a last one to the end have selectivity index 0. A side without a move passes; a finished
-    game has its final score. Other scores mean nothing once the stop word is set.
+    game. If the last iteration goes to the end, those before it have selectivity index 0. A side without a move passes;
+    a finished game has its final score. Other scores mean nothing once the stop word is set.
     """
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):

@@ -254,9 +254,9 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
     Multi-ProbCut: Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello", 1997.
     A reduced search is tried only if the evaluation misses the window's end by no more than a margin of its own. The
-    reduced search has the selectivity index of the search it replaces, but if that is above STAND_IN_SELECTIVITY a
-    lower one: to the end STAND_IN_SELECTIVITY, because the margin matters more; before the end, where its errors add
-    up, the next lower index. `engine.probcut.table` describes the table at PROBCUT_TABLE. The result means nothing if
+    reduced search has the selectivity index of the search that it replaces, up to STAND_IN_SELECTIVITY. For a higher
+    index it has STAND_IN_SELECTIVITY to the end, where the margin matters more; before the end, where errors add up,
+    the next lower index. `engine.probcut.table` describes the table at PROBCUT_TABLE. The result means nothing if
     UNWIND is set on return.
     """
     reservoir = ld64(ctx + U(SAMPLES))
@@ -395,7 +395,7 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 def _must_return(ctx, depth):
     """Return UNWIND after a look at everything that may set it: not 0 if the thread has to leave a node of ``depth``.
 
-    Draws nodes from the limit and ends a virtual thread's turn where due (`checkpoint`).
+    Calls `checkpoint` when the thread has counted enough nodes.
     """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
@@ -408,8 +408,7 @@ def _must_return(ctx, depth):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64,u64)", inline=True)
 def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
-    """Return the best score of the moves ``legal``, at least one, or the first that reaches ``beta``; the move is left
-    at BEST.
+    """Return the best score of the moves ``legal`` (at least one), or the first to reach ``beta``; BEST is the move.
 
     ``first`` and ``second`` are the moves to try first, or NO_MOVE. ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in
     a shared search only. ``level`` is the node's number on the thread's path (`context.enter_node`), 0 if it is not on
@@ -683,8 +682,8 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     """Return the best score of the moves ``legal``, at least one, of an open-window node, or the first that reaches
     ``beta``; the move is left at BEST. ``place`` is ROOT, PART_OF_ROOT or INNER.
 
-    The result is stored in the tables, but not for PART_OF_ROOT, nor if UNWIND is set on return or BEST is ANSWERED;
-    what UNWIND means for the score `try_moves` says.
+    The result is stored in the tables, but not for PART_OF_ROOT, nor if UNWIND is set on return or BEST is ANSWERED. If
+    UNWIND is set, the score is as `try_moves` says.
     """
     # 5
     if _must_return(ctx, depth):

@@ -161,9 +161,7 @@ def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_
         return call(b, "llvm.ctpop.v8i64", v8, words)
 
     def of_squares(values):
-        """Return a vector of the values for the squares of the first eight moves; ``values`` has one for each of the 64
-        squares.
-        """
+        """Return a vector of the first eight moves' entries in ``values``, which has one for each square."""
         kind = ir.VectorType(i8, 64)
         squares = b.bitcast(legal, ir.VectorType(i1, 64))
         compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
@@ -270,9 +268,7 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """Return the row of `rank_moves`' output that ``key`` belongs to, its low byte; `turned_by` and `replies_to` take
-    it.
-    """
+    """Return the row of ``key``, its low byte, in `rank_moves`' output; `turned_by` and `replies_to` take it."""
     return key & U(255)
 
 

@@ -241,8 +241,8 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """Return the address, in the ``memory`` of `perft`, of the set of buckets for boards with ``depth`` plies left (2
-    to SETS + 1).
+    """Return the address in `perft`'s ``memory`` of the buckets for boards with ``depth`` (2 to SETS + 1) plies
+    left.
     """
     return memory + i2u(depth - 2) * U(SET)
 
@@ -270,8 +270,7 @@ def perft_file(player, opponent, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_file_all(children, union, depth, mode, memory):
-    """Put the eight boards of `_children8`'s output into the bucket of each of their legal moves; full buckets are
-    played.
+    """Put the eight boards of `_children8`'s output into the bucket of each of their legal moves; full ones are played.
 
     ``union`` is the mask of squares that are legal on any of the boards.
     """
@@ -294,9 +293,7 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards that wait for ``square`` with ``depth`` plies left, eight at a time; up to seven stay in the
-    bucket.
-    """
+    """Play the boards that wait for ``square`` with ``depth`` plies left, in eights; up to seven stay in the bucket."""
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)

@@ -70,7 +70,7 @@ def positions_after(player, opponent, table, mask, definition):
     """Add the boards after each move, made canonical, to the set of ``mask`` + 1 slots at ``table``, which must have
     room; the player passes first if it must. Returns the number of boards that are new to the set.
 
-    ``definition`` is that of `counting.count_positions`.
+    For ``definition`` see `counting.count_positions`.
     """
     m = moves(player, opponent)
     if m == U(0):

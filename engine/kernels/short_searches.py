@@ -62,8 +62,7 @@ def within_scores(score):
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64)")
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
     """Search one iteration, by windows that widen around ``guess`` (above 64 for no guess; at depths up to 2 it is not
-    used). Returns its score in discs for the mover; the move is left at BEST. ``hint`` is the square to search first,
-    or NO_MOVE.
+    used). Returns its score in discs for the mover; the move is left at BEST. ``hint``, if not NO_MOVE, is tried first.
 
     A compiled `Searcher._line` without the variation. The result is meaningless if the stop word is set.
     """
@@ -105,8 +104,8 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
     """Write the line that begins with ``move`` and has ``score`` to the address ``to``, one byte for each move, NO_MOVE
     for a pass. Returns its length in bytes, at most SHORT_LINE_MOST - 1.
 
-    A move that no table knows is searched, but not below a score of 64 or -64 of a search that ends before the game;
-    the line ends where no move is found. A compiled `Searcher._variation`.
+    A move that no table knows is found by a search, unless ``score`` is 64 or -64 and the search ends before the game.
+    The line ends if no move is found. A compiled `Searcher._variation`.
     """
     left = depth
     read_on = (score > -64 and score < 64) or depth >= empties

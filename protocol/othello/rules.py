@@ -51,9 +51,9 @@ def _step(bits: int, shift: int, mask: int) -> int:
 class _Rays(dict[int, tuple[tuple[tuple[int, int], ...], ...]]):
     """A cache of the rays along which a move on one square may turn discs.
 
-    A key is the mask of the opponent's discs among ``beside``, the neighbours with a square behind them. The value,
-    made at the first look-up, has a ray for each of these discs. A ray lists the squares behind the disc, nearest
-    first: each as its mask and the mask of the squares in between.
+    A key is a mask of the opponent's discs on ``beside``: the square's neighbours that have a square behind them. The
+    value, made at the first look-up, has a ray for each of these discs: the squares behind the disc, nearest first,
+    each as its mask and the mask of the squares between it and the move.
     """
 
     def __init__(self, square: int) -> None:
@@ -145,7 +145,7 @@ def play(player: int, opponent: int, move: int) -> tuple[int, int]:
 
 
 def must_pass(player: int, opponent: int) -> bool:
-    """Return whether only the other side has a move."""
+    """Return whether only the other side has a legal move."""
     return not can_move(player, opponent) and can_move(opponent, player)
 
 
