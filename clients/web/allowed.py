@@ -60,6 +60,12 @@ _OWN = (
         READER,
         "Write games in a format.",
     ),
+    Operation(
+        "web.exercises",
+        (Argument("text", "text", "Problems in OBF.", 0, LARGEST_FRAME, required=True),),
+        READER,
+        "Read exercises.",
+    ),
     Operation("web.names", (), READER, "The names of openings."),
     Operation("web.start", (), READER, "A random opening of XOT."),
     Operation("web.follow", (Argument("topics", "texts", "Topics.", 0, 16, required=True),), READER, "Hear events."),

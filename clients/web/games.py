@@ -1,4 +1,4 @@
-"""Operations that the gateway answers itself: reading and writing games, names of openings, a random opening.
+"""Operations that the gateway answers itself: games and exercises, names of openings, a random opening.
 
 The functions keep no state; `tab` calls them on another thread, because large files take long.
 """
@@ -30,6 +30,7 @@ from desdaemon.protocol.othello.notation import (
     parse_moves,
     play_moves,
 )
+from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.openings import openings
 
 from .allowed import MOST_GAMES
@@ -70,6 +71,26 @@ def _as_data(game: FileGame) -> Data:
         "date": game.date,
         "result": game.result,
     }
+
+
+def exercises(args: Data) -> Data:
+    """Answer `web.exercises`: at most `MOST_GAMES` problems of ``text`` (OBF), those with scored moves, and their
+    remarks. ``complaints`` has a line for each unreadable problem, at most 100. Raises `BadInput` without problems.
+    """
+    found, complaints = [], []
+    for number, line in enumerate(args["text"].splitlines(), 1):
+        try:
+            problem = parse_problem(line)
+        except BadInput as error:
+            complaints.append(f"line {number}: {error}")
+            continue
+        if problem and problem.scores:
+            scores = {move_text(move).lower(): score for move, score in problem.scores.items()}
+            about = line.partition("%")[2].strip()
+            found.append({"board": board_text(problem.position), "scores": scores, "about": about})
+    if not found:
+        raise BadInput(complaints[0] if complaints else "no exercise there: expected OBF, positions with scored moves")
+    return {"exercises": found[:MOST_GAMES], "complaints": complaints[:100]}
 
 
 def write(args: Data) -> Data:
@@ -156,6 +177,7 @@ def start(args: Data) -> Data:
 ANSWERS: dict[str, Callable[[Data], Data]] = {
     "web.read": read,
     "web.write": write,
+    "web.exercises": exercises,
     "web.names": names,
     "web.start": start,
 }

@@ -6,6 +6,7 @@ import { fragment, parsed } from "./model/link.js";
 import { PASS, START, after, canonical, discs, finalScore, legalMoves, movesOf, nameOf, other } from "./model/rules.js";
 import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
+import { ExercisePane } from "./panes/exercisepane.js";
 import { GamePane } from "./panes/gamepane.js";
 import { LibraryPane } from "./panes/librarypane.js";
 import { PlayedPane } from "./panes/playedpane.js";
@@ -53,7 +54,7 @@ export class App {
     this.player.used = read("current", {}).used ?? this.player.used;
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
-      settings: new SettingsPane(this), played: new PlayedPane(this),
+      settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
     };
     this.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
     this.preferences.addEventListener("change", (event) => this.prefer(/** @type {CustomEvent} */ (event).detail));
@@ -268,6 +269,7 @@ export class App {
       this.panes.library.draw();
       this.panes.book.look();
       this.panes.server.draw();
+      this.panes.exercises.draw();
       this.tellConnection();
     }
     if (name === "symmetry") this.board.turn();

@@ -74,6 +74,11 @@ export class LibraryPane {
 
   /** Read files of games; `.jou` and `.trn` files name the players and tournaments of `.wtb` files. @param {FileList} files */
   async files(files) {
+    const problems = [...files].filter((file) => /\.obf$/i.test(file.name));
+    if (problems.length) {
+      for (const file of problems) await this.app.panes.exercises.read(await file.text());
+      return;
+    }
     const [players, tournaments] = [await namesOf(files, "jou"), await namesOf(files, "trn")];
     const games = [...files].filter((file) => !/\.(jou|trn)$/i.test(file.name));
     if (!games.length) this.app.tell(t("namesAlone"));

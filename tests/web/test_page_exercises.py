@@ -1,0 +1,176 @@
+"""The pane of exercises: tried, hinted at, answered, explained and asked again when they are due."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import referee
+from browser import BrowserTab
+from random_games import random_game
+from test_page_play import ASKED, DROP
+
+from desdaemon.clients.web.games import exercises
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
+from desdaemon.protocol.othello.obf import Problem, problem_text
+from desdaemon.protocol.othello.scores import MoverScore
+
+Visit = Callable[..., None]
+
+TOLD = "document.getElementById('exercise-told').textContent"
+LINE = "document.getElementById('exercise-line').textContent"
+COUNT = "document.getElementById('exercise-count').textContent"
+BOARD = "desdaemon.game.board(desdaemon.game.root)"
+STORED = "JSON.parse(localStorage.getItem('desdaemon.exercises'))"
+DAY_MS = 86_400_000
+
+
+def late_problems() -> list[tuple[Position, dict[str, int]]]:
+    """Positions with one good move, and the exact scores of all moves by the referee."""
+    found = []
+    for seed in range(60):
+        position = START
+        for played in random_game(seed, 99).moves:
+            if position.empties <= 6 and not position.must_pass and not position.over:
+                scores = referee.solve_moves(referee.from_bits(position.player, position.opponent))
+                ordered = sorted(scores.values())
+                if len(ordered) > 1 and ordered[-1] - ordered[-2] >= 4:
+                    found.append((position, {move_text(move).lower(): score for move, score in scores.items()}))
+                    break
+            position = position.after(played.move)
+    return found
+
+
+PROBLEMS = list(islice(late_problems(), 3))
+
+
+def obf() -> str:
+    lines = []
+    for number, (position, scores) in enumerate(PROBLEMS):
+        squares = {referee.square(move): MoverScore(score) for move, score in scores.items()}
+        lines.append(f"{problem_text(Problem(position, squares))} % <b>Ann {number}</b>")
+    return "".join(f"{line}\n" for line in ["% exercises", *lines, "nonsense", f"{board_text(START)};"])
+
+
+def best(number: int) -> str:
+    scores = PROBLEMS[number][1]
+    return max(scores, key=lambda move: scores[move])
+
+
+def worst(number: int) -> str:
+    scores = PROBLEMS[number][1]
+    return min(scores, key=lambda move: scores[move])
+
+
+def test_the_gateway_reads_obf() -> None:
+    found = exercises({"text": obf()})
+    assert [(one["board"], one["scores"]) for one in found["exercises"]] == [
+        (board_text(position), scores) for position, scores in PROBLEMS
+    ]
+    assert [one["about"] for one in found["exercises"]] == [f"<b>Ann {number}</b>" for number in range(3)]
+    assert len(found["complaints"]) == 1
+    assert found["complaints"][0].startswith("line 5: ")
+    for text in ("", "% nothing", f"{board_text(START)};", "nonsense"):
+        with pytest.raises(BadInput):
+            exercises({"text": text})
+
+
+def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit: Visit, tmp_path: Path) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.pane('exercises')")
+        assert ".obf" in await tab.evaluate(TOLD)
+        await tab.press("x", "h", "w")
+        chosen = tmp_path / "some.obf"
+        chosen.write_text(obf())
+        field = await tab.call("Runtime.evaluate", expression="document.getElementById('exercise-file')")
+        await tab.call("DOM.setFileInputFiles", files=[str(chosen)], objectId=field["result"]["objectId"])
+        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
+        assert await tab.evaluate(COUNT) == "3 of 3 due"
+        assert "3 exercises read" in await tab.evaluate("document.getElementById('notice').textContent")
+        side = "Black" if PROBLEMS[0][0].black_to_move else "White"
+        assert await tab.evaluate(TOLD) == f"{side} to move: find the one good move."
+        assert await tab.evaluate("desdaemon.preferences.get('hints')") is False
+        # A wrong move, and why.
+        wrong = worst(0)
+        await tab.click(f'[data-square="{wrong}"]')
+        await tab.until(f"{TOLD}.startsWith('{wrong} is wrong')")
+        assert await tab.evaluate("document.getElementById('exercise-about').textContent") == ""
+        await tab.press("w")
+        lost = PROBLEMS[0][1][best(0)] - PROBLEMS[0][1][wrong]
+        await tab.until(f"{LINE}.startsWith('{wrong} loses {lost} disc')")
+        # The hint goes back; the right move comes too late to count.
+        await tab.press("h")
+        assert await tab.evaluate(LINE) == f"The move is in column {best(0)[0]}."
+        await tab.click(f'[data-square="{best(0)}"]')
+        await tab.until(f"{TOLD} === '{best(0)} is right.'")
+        assert await tab.evaluate("document.getElementById('exercise-about').textContent") == "<b>Ann 0</b>"
+        assert await tab.evaluate(f"[{STORED}[0].right, {STORED}[0].due <= Date.now()]") == [0, True]
+        # The second is right at once.
+        await tab.press("x")
+        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[1][0])}'")
+        await tab.click(f'[data-square="{best(1)}"]')
+        await tab.until(f"{TOLD} === '{best(1)} is right.'")
+        days = await tab.evaluate(f"({STORED}[1].due - Date.now()) / {DAY_MS}")
+        assert 0.99 < days <= 1
+        assert await tab.evaluate(COUNT) == "2 of 3 due"
+        # The answer to the third counts as wrong; then the first is due again.
+        await tab.press("x")
+        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[2][0])}'")
+        await tab.click("#exercise-answer")
+        await tab.until(f"{TOLD} === '{best(2)} is right.'")
+        assert await tab.evaluate(f"{STORED}.map(one => one.right)") == [0, 1, 0]
+        await tab.press("x")
+        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
+        # They outlive the page, and are not added twice.
+        await tab.call("Page.reload")
+        await tab.until("window.desdaemon?.panes?.exercises.current && desdaemon.socket.connected")
+        assert await tab.evaluate(COUNT) == "2 of 3 due"
+        await tab.evaluate(f"({DROP})({[[base64.b64encode(obf().encode()).decode(), 'more.obf']]})")
+        await tab.until("document.getElementById('notice').textContent.includes('3 exercises read')")
+        assert await tab.evaluate(f"{STORED}.length") == 3
+        await tab.prefer(prefers_color_scheme="dark")
+        for width in (360, 390, 800, 1280):
+            await tab.resize(width, 800)
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        nodes = await tab.accessibility()
+        names = [node["name"] for node in nodes if node["role"] == "button"]
+        assert {"Next exercise", "Hint", "Answer"} <= set(names)
+        live = "[...document.querySelectorAll('#pane-exercises [aria-live]')].map(one => one.id)"
+        assert await tab.evaluate(live) == ["exercise-told", "exercise-line"]
+        await tab.evaluate(ASKED % "true")
+        await tab.click("#exercise-clear")
+        assert await tab.evaluate("window.asked") == "Delete 3 exercises?"
+        assert await tab.evaluate(f"{STORED}.length") == 0
+
+    visit(talk)
+
+
+def test_right_answers_in_a_row_wait_longer_and_longer(visit: Visit) -> None:
+    script = """(async () => {
+        const { Exercises } = await import("/model/exercises.js");
+        const exercises = new Exercises();
+        exercises.add(["one", "two"].map(board => ({ board, scores: { a1: 4, b1: 0 }, about: "" })));
+        const [one, two] = exercises.list;
+        const waits = [];
+        let now = 1000;
+        for (const right of [true, true, true, true, true, true, true, false, true]) {
+            exercises.answer(one, right, now);
+            waits.push((one.due - now) / %d);
+            now = one.due;
+        }
+        exercises.answer(two, false, now);
+        const order = [exercises.next("").board, exercises.next("two").board, exercises.due(now)];
+        exercises.clear();
+        return [waits, order];
+    })()"""
+
+    async def talk(tab: BrowserTab) -> None:
+        waits, order = await tab.evaluate(script % DAY_MS)
+        assert waits == [1, 3, 7, 16, 40, 100, 100, 0, 1]
+        assert order == ["one", "one", 2]
+
+    visit(talk, hints=False)
