@@ -151,9 +151,9 @@ def squares_text(position: Position) -> str:
 
 def discs_text(black: int, white: int) -> str:
     """Return the squares as `squares_text` does, from masks of each side's discs."""
-    # Binary digits are read as decimal ones, so that one sum has the digit 1 for black and 2 for white squares.
-    digits = int(f"{black:b}") + 2 * int(f"{white:b}")
-    return f"{digits:064d}"[::-1].translate(_DISCS)
+    # Binary digits are read as hexadecimal ones: one sum then has the digit 1 for black and 2 for white squares.
+    digits = int(f"{black:b}", 16) + 2 * int(f"{white:b}", 16)
+    return f"{digits:064x}"[::-1].translate(_DISCS)
 
 
 def parse_board(text: str) -> Position:
