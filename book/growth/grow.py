@@ -54,10 +54,10 @@ def select(
 ) -> Rows:
     """Return the rows whose leaf is to be added, ascending; nothing is changed. Raises `NotInBook`.
 
-    Only `Mode.DEVIATE` uses ``tolerance`` and ``window``. ``tolerance`` is how many discs the side to move at ``root``
-    may lose with a move, against the position's score, then the same for the other side. ``window`` is the lowest and
-    the highest score that is followed, for the side to move at ``root``. ``orders`` returns the order of the book's
-    rows; it is called only if more than about 1/`_PART` of them are reached.
+    Only `Mode.DEVIATE` uses ``tolerance`` and ``window``. ``tolerance`` is how many discs a move may lose against its
+    position's score: moves of the side to move at ``root``, and moves of the other side. ``window`` is the lowest and
+    the highest score that is followed, for the side to move at ``root``. ``orders`` returns the rows in layers by their
+    discs; it is called only if more than about 1/`_PART` of the rows are reached.
     """
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)

@@ -113,7 +113,7 @@ class Blocks:
         )
 
     def check(self, at: int, size: int) -> None:
-        """Verify the blocks of ``size`` bytes (at least 1) of memory from the address ``at`` on.
+        """Verify the blocks that cover the ``size`` bytes (at least 1) of memory from the address ``at`` on.
 
         Raises `Damaged` if any block verified so far is damaged.
         """

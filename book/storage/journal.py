@@ -144,10 +144,10 @@ def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
 
 
 def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Yield possible beginnings of frames after the damaged one at ``at``: byte, number, and the checksum before.
+    """Yield places where a frame may begin after the damaged one at ``at``: its byte in ``data``, its number, and the
+    checksum of the frame before it, which its own continues.
 
-    ``checksums`` are the stored and the computed one of the damaged frame. The checksum of a later frame continues the
-    one that its predecessor stores.
+    For the next frame both ``checksums`` of the damaged one, stored and computed, are tried: either may be right.
     """
     for later in range(sequence + 1, sequence + 1 + _LOOKED_FOR):
         number = struct.pack("<Q", later)

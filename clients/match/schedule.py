@@ -56,8 +56,8 @@ class Schedule(NamedTuple):
         return self.games * len(self.pairings)
 
     def numbers(self) -> Iterator[int]:
-        """Yield the numbers of the games in the order of play. If ``games`` is odd, numbers are missing in the last
-        round.
+        """Yield the numbers of the games in the order of play. If ``games`` is odd, each pairing plays only the first
+        game of the last round, and the numbers of the second games are left out.
         """
         for number in range(2 * self.rounds * len(self.pairings)):
             if self.place(number).within < self.games:

@@ -381,8 +381,8 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Note when the scheduler last heard of a worker (``last_seen``), and report once that it is silent for
-        `QUIET_S`.
+        """Note when the scheduler last heard from a worker (``last_seen``); report once a worker that has been silent
+        for `QUIET_S`.
         """
         seen_before, since = self._seen.get(address, (0.0, now))
         if last_seen != seen_before:

@@ -98,12 +98,12 @@ class BookView(NamedTuple):
 
     ``level`` is that of the position's searches; ``human`` says that the score was set by hand. ``links`` are the moves
     to positions in the book, best first; ``leaf`` is the best other move by its search of level ``leaf_level``. Moves
-    without a score are left out. With ``score`` None, ``lower`` and ``upper`` mean nothing.
+    without a score are left out. ``lower`` and ``upper`` bound the score; if ``score`` is None, they mean nothing.
 
-    ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, ``lines`` the paths that leave
-    the book. ``results`` has the wins, draws and losses of games through the position, for the side to move. ``inside``
-    is False if the position itself is not stored but some of its moves lead into the book; with ``registered`` only the
-    moves in ``links`` are played, if there are any.
+    ``wins``, ``draws`` and ``losses`` count paths through the book to solved results, for the side to move; ``lines``
+    counts the paths that leave the book. ``results`` has the wins, draws and losses of games through the position, for
+    the side to move. ``inside`` is False if the position itself is not stored but some of its moves lead into the book.
+    If ``registered``, the book plays only the moves in ``links``, if there are any.
     """
 
     level: int

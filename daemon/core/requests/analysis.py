@@ -113,8 +113,8 @@ class AnalysisService:
         self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Read a request that takes milliseconds to parse, and start its analysis. The thread of the sockets must not
-        call this, because it never waits.
+        """Read a request that takes milliseconds to parse, and start its analysis. Not for the thread of the sockets,
+        which must never be held up.
         """
         self.health.give_way()
         try:

@@ -188,7 +188,7 @@ class Meter:
         """Whether the node is in its parent's heap."""
 
     def charged(self, now: float) -> float:
-        """Return the charge at ``now``, seconds."""
+        """Return the seconds of search charged to this node up to the time ``now``."""
         return self.base + self.rate * now
 
     def average(self, now: float) -> float:

@@ -161,7 +161,7 @@ class Datasets:
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
 
     def record(self) -> dict[str, Any]:
-        """Return the entries of a weights record about the rows: files, labels, calibration and mixture."""
+        """Return what the record beside a file of weights says about the data: files, labels, calibration, mixture."""
         return {
             "positions": [part.record for part in self.parts],
             "labels": self.label_records,
