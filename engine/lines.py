@@ -34,7 +34,7 @@ class PlayedBoard(NamedTuple):
 
 
 class LineReader:
-    """Plays lines; for one thread. Loads the compiled library, which may raise `library.LibraryError`."""
+    """Plays lines. One thread at a time may use it. Loads the compiled library; raises `library.LibraryError`."""
 
     def __init__(self) -> None:
         self._play = library.load(SPEC).play_lines
@@ -44,8 +44,8 @@ class LineReader:
     def play(self, lines: Sequence[tuple[int, int, str]]) -> list[PlayedBoard | None]:
         """Play at most `MOST_AT_ONCE` lines: discs of the side to move, discs of the other side, moves.
 
-        Returns the boards after them, in order. A line that is not written as `notation.moves_text` writes it, has a
-        pass, given or missing, or an illegal move has the result None.
+        Returns the boards after them, in order. The result is None for a line with an illegal move or a pass, given or
+        missing, and for one in another form than that of `notation.moves_text`.
         """
         records = self._records
         offset = 0

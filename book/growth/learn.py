@@ -113,7 +113,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
 
 
 class _Rounds(LongCommand):
-    """Searches by several threads, whose results the book remembers until they are used."""
+    """A command whose searches run on several threads; the book remembers their results until they are used."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
         super().__init__(book, worker)

@@ -160,7 +160,7 @@ class Store:
 
     @property
     def unwritten(self) -> bool:
-        """Whether a failed write left changes that were not written elsewhere either (`rescued`)."""
+        """Whether a failed write left changes that are only in memory, not saved elsewhere (`rescued`)."""
         return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
