@@ -440,7 +440,7 @@ def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
 def test_what_is_whole_of_a_damaged_book_is_saved(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     book = grown()
-    for key in range(1, 60_000):
+    for key in range(1, 6_000):
         position = book.table.canonical(*START[:1], START[1] | key << 45)[:2]
         book.put(PositionEntry(*position, score=1, lower=1, upper=1, level=70, flags=1))
     with create_store(path, book) as store:
