@@ -66,6 +66,7 @@ def exact(move: int, score: int, empties: int) -> SearchedMove:
     return SearchedMove(move, MoverScore(score), empties, Selectivity.FULL, True, True, (move,))
 
 
+@functools.cache
 def late_game(seed: int) -> FileGame:
     """The last moves of a random game, as a game of its own."""
     whole = random_game(seed, 99)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 import referee
@@ -13,6 +14,7 @@ from desdaemon.protocol.othello.rules import PASS
 OTHER_START = "-------------------O-------OO------OX--------------------------- X"
 
 
+@functools.lru_cache(4096)
 def random_game(seed: int, plies: int, initial: Position = START) -> GameRecord:
     """A game of the referee's, with its passes."""
     cells = referee.from_bits(*initial[:2])
@@ -26,6 +28,7 @@ def random_game(seed: int, plies: int, initial: Position = START) -> GameRecord:
     return GameRecord(initial, tuple(moves), 'Bl"ack \\ ', "Wh]ite")
 
 
+@functools.cache
 def with_pass() -> GameRecord:
     """A finished game with a pass in it."""
     return next(

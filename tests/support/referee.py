@@ -32,6 +32,7 @@ its argument.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterator
 
@@ -104,7 +105,8 @@ def flips(cells: Cells, number: int) -> list[int]:
 
 def legal_moves(cells: Cells) -> list[int]:
     """The squares the side to move may play, in ascending order."""
-    return [number for number in range(64) if flips(cells, number)]
+    # Of taken squares `flips` says the same, but takes most of the time of solving when it is asked.
+    return [8 * r + f for r in range(8) for f in range(8) if cells[r][f] == EMPTY and flips(cells, 8 * r + f)]
 
 
 def passed(cells: Cells) -> Cells:
@@ -125,7 +127,7 @@ def play(cells: Cells, number: int) -> Cells:
 
 def game_over(cells: Cells) -> bool:
     """True when neither side has a move."""
-    return not legal_moves(cells) and not legal_moves(passed(cells))
+    return not any(flips(board, number) for board in (cells, passed(cells)) for number in range(64))
 
 
 def empties(cells: Cells) -> int:
@@ -226,7 +228,7 @@ def _after_one_move(level: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def random_moves(seed: int, plies: int) -> list[int]:
     """The moves, passes left out, of a random legal line of at most `plies` plies from the opening."""
-    return _random_line(seed, plies)[0]
+    return list(_random_line(seed, plies)[0])
 
 
 def random_position(seed: int, plies: int) -> Cells:
@@ -234,15 +236,19 @@ def random_position(seed: int, plies: int) -> Cells:
     return _random_line(seed, plies)[1]
 
 
+@functools.lru_cache(4096)
 def _random_line(seed: int, plies: int) -> tuple[list[int], Cells]:
     rng = random.Random(seed)
     cells = start()
+    legal = legal_moves(cells)
     moves: list[int] = []
-    while len(moves) < plies and not game_over(cells):
-        moves.append(rng.choice(legal_moves(cells)))
+    while len(moves) < plies and legal:
+        moves.append(rng.choice(legal))
         cells = play(cells, moves[-1])
-        if not legal_moves(cells) and legal_moves(passed(cells)):
-            cells = passed(cells)
+        legal = legal_moves(cells)
+        if not legal:
+            legal = legal_moves(passed(cells))
+            cells = passed(cells) if legal else cells
     return moves, cells
 
 
