@@ -268,10 +268,10 @@ def test_damaged_object_files(
         capsys.readouterr()
         assert library.read_cached(small.spec) is None
         assert f"{path} is damaged" in capsys.readouterr().err
-        if number < 2:
+        if number == 0:
             assert small.answer() == 5
             assert path.read_bytes() == whole or library.read_cached(small.spec) is not None
-    assert len(compilations) == 3
+    assert len(compilations) == 2
 
 
 def test_progress_of_compiling(small: Small, cache: Path) -> None:
@@ -341,11 +341,10 @@ def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Comp
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DESDAEMON_CACHE_DIR", "/dev/null/none")
         assert small.answer() == 5
-        assert small.answer() == 5
         # What runs is what the source says now.
         small.write(8)
         assert small.answer() == 8
-    assert len(compilations) == 3
+    assert len(compilations) == 2
 
 
 def test_a_cache_that_cannot_be_written(

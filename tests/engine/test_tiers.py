@@ -158,6 +158,7 @@ sys.stdout.buffer.write(jit.build(MODULES, SPEC.entries))
 """
 
 
+@pytest.mark.slow
 def test_code_for_arm64() -> None:
     """Emitted only: that no x86 instruction or intrinsic is asked for where the target has none."""
     process = subprocess.run(

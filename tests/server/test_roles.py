@@ -112,7 +112,7 @@ def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served)
         file.write_text(changed)
         file.chmod(0o600)
         with pytest.raises(DaemonError) as caught:
-            Client.connect(locked.tcp, key=file, timeout_s=3)
+            Client.connect(locked.tcp, key=file, timeout_s=1)
         assert caught.value.code in ("forbidden", "no_daemon")
     with client(locked, "reader") as reader:
         assert reader.request("ping") == {}
@@ -148,7 +148,7 @@ def test_a_revoked_key_opens_nothing(locked: Served) -> None:
         until(lambda: refused(guest))
     assert "guest" not in keys(folder / "keys", "list").stdout
     with pytest.raises(DaemonError):
-        Client.connect(locked.tcp, key=folder / "guest.key", timeout_s=3)
+        Client.connect(locked.tcp, key=folder / "guest.key", timeout_s=1)
 
 
 def curve(file: Path) -> tuple[bytes, bytes, bytes]:
