@@ -70,10 +70,11 @@ class MoveOverhead:
         """Return ``share`` (ms) minus twice the expected delay, but at least a fifth of ``share``."""
         return max(share - 2 * self.recent, share / 5)
 
-    @property
-    def reserve_ms(self) -> float:
-        """Ms to leave on a clock after a move."""
-        return LATE_RESERVE_MS + 4 * self.worst
+    def reserve_ms(self, moves: float, increment: float) -> float:
+        """Return the ms to leave on a clock for ``moves`` later moves, each of which adds ``increment`` ms: also moves
+        that need no search are late.
+        """
+        return LATE_RESERVE_MS + 4 * self.worst + moves * max(0.0, self.recent - increment)
 
 
 class Clock:
@@ -206,7 +207,7 @@ def _share_of_game(
     of the sum of ``increment`` and a fifth of ``left``.
     """
     share = left / _moves_to_share(settings, empties, left) + increment
-    spare = left - overhead.reserve_ms
+    spare = left - overhead.reserve_ms(empties / 2, increment)
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
 
 

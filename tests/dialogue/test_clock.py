@@ -174,20 +174,31 @@ def test_a_machine_that_stalls_loses_no_game(main: float, increment: float, long
     assert min(least) > 0
 
 
+@pytest.mark.parametrize("main", [3_000.0, 10_000.0, 20_000.0])
+def test_moves_that_need_no_search_do_not_lose_a_game_on_a_busy_machine(main: float) -> None:
+    """Searches are 30 ms late; the ten moves after the end has been read out wait 80 ms each for a processor."""
+    clock, overhead = Clock(main), MoveOverhead()
+    for empties in range(52, 20, -2):
+        played(clock, overhead, empties, 30.0)
+    for _ in range(10):
+        clock.spend(80)
+    assert clock.left > 0
+
+
 def test_lateness_is_forgotten() -> None:
     overhead = MoveOverhead()
     clock = Clock(600_000.0)
     usual = clock.move_ms(settings(), 50, overhead)
     overhead.note(500)
     assert usual - 2000 < clock.move_ms(settings(), 50, overhead) < usual - 900
-    assert overhead.reserve_ms > LATE_RESERVE_MS + 1900
+    assert overhead.reserve_ms(0, 0) > LATE_RESERVE_MS + 1900
     for _ in range(10):
         overhead.note(-1)
     assert clock.move_ms(settings(), 50, overhead) > usual - 200
-    assert overhead.reserve_ms > LATE_RESERVE_MS + 1600
+    assert overhead.reserve_ms(0, 0) > LATE_RESERVE_MS + 1600
     for _ in range(300):
         overhead.note(0)
-    assert overhead.reserve_ms < LATE_RESERVE_MS + 10
+    assert overhead.reserve_ms(0, 0) < LATE_RESERVE_MS + 10
     overhead.note(10**6)
     assert overhead.recent == overhead.worst == MOST_LATE_MS
 
