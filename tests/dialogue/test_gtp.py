@@ -280,6 +280,16 @@ def test_time_for_a_move(lines: list[str], most: int) -> None:
     assert limits.depth == 60
 
 
+def test_an_only_move_takes_no_time_of_a_clock() -> None:
+    talk = Talk()
+    talk.say("time_settings 60 0 0")
+    talk.say("gogui-setup b a1 b h8 w b1 w g8")
+    assert talk.say("genmove b").upper() in ("C1", "F8")
+    talk.say("gogui-setup b a1 w b1")
+    assert talk.say("genmove b").upper() == "C1"
+    assert [limits.depth for _, _, limits, _ in talk.searcher.calls] == [60, 1]
+
+
 def test_one_side_s_clock_is_not_the_other_s() -> None:
     talk = Talk()
     talk.say("time_left white 1 0")
