@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
             search = Search(engine, options.level, lambda: signals.number != 0)
             found = list(islice(search.exercises(games), options.count))
         if not found:
-            raise BadInput(f"no exercise was found in {search.account}")
+            raise BadInput(f"{'stopped: ' if signals.number else ''}no exercise was found in {search.account}")
         if options.out == "-":
             print_text(WRITERS["obf"](found))
         else:

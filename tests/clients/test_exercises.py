@@ -154,10 +154,20 @@ def test_a_signal_leaves_what_was_found(
 
     def stopped(search: Any, spots: Any) -> Any:
         yield from check(search, spots)
-        signals[0].number = 2
+        signals[-1].number = 2
 
     monkeypatch.setattr(command, "_AT_A_TIME", 4)
     monkeypatch.setattr(command.Search, "_check", stopped)
     monkeypatch.setattr(command, "StoppedBySignals", Noted)
     assert command.main([base, "--threads", "1"]) == 130
     assert len(problems(capsys.readouterr().out)) == 4
+
+    def stopped_at_once(search: Any, games: Any) -> Any:
+        signals[-1].number = 2
+        return iter(())
+
+    # In the first pass there is nothing to leave.
+    monkeypatch.setattr(command.Search, "_spots", stopped_at_once)
+    assert command.main([base, "--threads", "1"]) == 130
+    line = "stopped: no exercise was found in 0 games with 0 positions; 0 checked at level 16"
+    assert capsys.readouterr().err == f"desdaemon exercises: {line}\n"
