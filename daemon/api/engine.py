@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from desdaemon.engine.processors import processors
-from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.commands.options import BUILTIN_BOOK, GREATEST_STRENGTH, LEAST_STRENGTH
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
 from desdaemon.protocol.othello import rules
@@ -44,7 +44,8 @@ class Engine:
 
     ``level`` (0 to 60) applies to searches that give no other. ``threads`` (default: all processors) search together,
     or in `analyze_many` a board each. The table has 2**``hash_bits`` entries of 16 bytes. ``eval_file`` names other
-    weights, ``book`` a file of any book format, or ``builtin`` for the book that ships. The book is only read. The
+    weights, ``book`` a file of any book format, or ``builtin`` for the book that ships. The book is only read. With a
+    ``strength``, a rating from 800 to 2700, `best_move` errs as people of that rating do. The
     first engine on a machine is compiled, which takes about a minute and is reported on standard error.
 
     A board may be given as the text that `Board` reads. Any thread may call the methods; searches of one engine take
@@ -59,6 +60,7 @@ class Engine:
         hash_bits: int = 20,
         eval_file: str | Path | None = None,
         book: str | Path | None = None,
+        strength: int = 0,
     ) -> None:
         from desdaemon.engine.compiler import library
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
@@ -80,6 +82,9 @@ class Engine:
             self._searcher = Searcher(threads=self.threads, hash_bits=hash_bits, weights=self._weights)
         except ValueError as error:
             raise BadInput(str(error)) from None
+        if strength and not LEAST_STRENGTH <= strength <= GREATEST_STRENGTH:
+            raise BadInput(f"strength {strength}: expected 0 or {LEAST_STRENGTH} to {GREATEST_STRENGTH}")
+        self.strength = strength
         self._book = _opened(book) if book is not None else None
         self._turn = threading.Lock()
         self._lock = threading.Lock()
@@ -203,10 +208,25 @@ class Engine:
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
         """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
-        over.
+        over. With a `strength` it is drawn by the chances of `people` instead.
         """
+        position = Board.of(board).position
+        if self.strength and position.moves:
+            from desdaemon.core.search.people import human_move
+
+            return _name(human_move(position.player, position.opponent, self.strength, 0))
         best = self.analyze(board, **how).best
         return best.move if best else None
+
+    def people(self, board: Board | str, rating: int) -> dict[str, float]:
+        """Return how likely people of a rating are to choose each legal move, the likeliest first."""
+        from desdaemon.core.search.people import chances
+
+        position = Board.of(board).position
+        if not position.moves:
+            return {}
+        found = chances(position.player, position.opponent, rating)
+        return {_name(move): chance for move, chance in sorted(found.items(), key=lambda item: -item[1])}
 
     # Many boards
 

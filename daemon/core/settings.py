@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desdaemon.protocol.commands.options import OPTIONS, Option, Value, find_option, parse_value
+from desdaemon.protocol.commands.options import LEAST_STRENGTH, OPTIONS, Option, Value, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 
@@ -21,6 +21,8 @@ class SessionSettings:
     def __init__(self) -> None:
         self.level = 21
         self.level_chosen = False
+        self.strength = 0
+        self.strength_seed = 0
         self.depth = _UNSET
         self.selectivity = _UNSET
         self.nodes = 0
@@ -95,6 +97,8 @@ class SessionSettings:
         Raises `BadInput`, changing nothing, if ``text`` is no valid value or ``alpha`` would not be less than ``beta``.
         """
         value = parse_value(option, text)
+        if option.name == "strength" and isinstance(value, int) and 0 < value < LEAST_STRENGTH:
+            raise BadInput(f"strength = {quoted(text)}: expected 0 or at least {LEAST_STRENGTH}")
         if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
             raise BadInput(f"alpha = {quoted(text)}: expected less than beta, which is {self.beta}")
         if option.name == "beta" and isinstance(value, int) and value <= self.alpha:

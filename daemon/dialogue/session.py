@@ -408,11 +408,13 @@ class Session:
     # Moves
 
     def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
-        """Return the move that the engine would play, from the book or a search; game and clocks do not change.
+        """Return the move that the engine would play, as `choose` finds it; game and clocks do not change.
 
         The position must have a legal move. If the engine is not loaded in time, or the search is stopped within its
         first iteration, the move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
         """
+        if self.settings.strength:
+            return self._human_move(position)
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
@@ -432,10 +434,11 @@ class Session:
         """Return the engine's move on the board, without playing it, and the result of the search that found it, if
         any. The time of the search is charged to the side to move.
 
-        A pass, the opening line and the book need no search; ``on_search`` is called before any other move is searched.
-        With a clock or a time for the move, an only move is searched one ply deep. If the engine is not loaded in time,
-        or the search is stopped within its first iteration, the move is `stopgap_move`, and None is returned for the
-        search. The game must not be over. Raises `EngineFailure` and `Abandoned`.
+        A pass, the opening line, people's moves (the option `strength`) and the book need no search; ``on_search`` is
+        called before any other move is searched. With a clock or a time for the move, an only move is searched one ply
+        deep. If the engine is not loaded in time, or the search is stopped within its first iteration, the move is
+        `stopgap_move`, and None is returned for the search. The game must not be over. Raises `EngineFailure` and
+        `Abandoned`.
         """
         position = self.game.position
         if position.must_pass:
@@ -444,6 +447,10 @@ class Session:
         if forced is not None:
             return forced, None
         begun = time.monotonic()
+        if self.settings.strength:
+            move = self._human_move(position)
+            self._charge(position, (time.monotonic() - begun) * 1000)
+            return move, None
         limits = self.limits(position)
         # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
@@ -467,16 +474,26 @@ class Session:
             return stopgap_move(position), None
         finally:
             spent = (time.monotonic() - begun) * 1000
-            self.game.charge(position.black_to_move, spent)
+            self._charge(position, spent)
             if planned:
                 self.overhead.note(spent - planned)
-            if position.black_to_move in self.clocks:
-                self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]
         if _is_arbitrary(result):
             return stopgap_move(position), None
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
+
+    def _human_move(self, position: Position) -> int:
+        """Return a move as people of the option `strength` choose it. Raises `EngineFailure`."""
+        from desdaemon.core.search.people import human_move
+
+        return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed)
+
+    def _charge(self, position: Position, spent: float) -> None:
+        """Charge ms of thinking to the side to move, and to its clock if it has one."""
+        self.game.charge(position.black_to_move, spent)
+        if position.black_to_move in self.clocks:
+            self.clocks[position.black_to_move].spend(spent)
 
     def ponder(self) -> None:
         """With the option `ponder`, search the position after the expected reply until a line arrives. Does nothing if

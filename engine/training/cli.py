@@ -270,6 +270,20 @@ def _install(options: argparse.Namespace, _command: str) -> None:
     probcut.install(options.model, options.weights, options.out, small=options.small)
 
 
+def _policy(options: argparse.Namespace, command: str) -> None:
+    from . import policy
+
+    policy.run(
+        options.sources,
+        options.out,
+        games=options.games,
+        searched=options.searched,
+        held=options.held,
+        seed=options.seed,
+        command=command,
+    )
+
+
 def _export(options: argparse.Namespace, _command: str) -> None:
     from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
 
@@ -472,6 +486,19 @@ STAGES = (
             _option("weights"),
             _OUT,
             _option("--small", action="store_true", help="a file a third smaller, which takes half a minute"),
+        ),
+    ),
+    Stage(
+        "policy",
+        _policy,
+        "WTHOR databases to a policy of people's moves by rating; prints how many of the last two years it predicts",
+        (
+            _option("sources", nargs="+"),
+            _OUT,
+            _option("--games", int, default=30_000, help="most games whose moves are learned"),
+            _option("--searched", int, default=60_000, help="positions of them whose moves are searched"),
+            _option("--held", int, default=10_000, help="most held-out positions"),
+            _SEED,
         ),
     ),
     Stage("export", _export, "write weights in the layout of Edax's eval.dat", (_option("weights"), _option("out"))),

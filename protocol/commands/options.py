@@ -17,6 +17,9 @@ from . import EDITOR, READER
 BUILTIN_BOOK = "builtin"
 """The name that stands for the installed book where a file name is expected."""
 
+LEAST_STRENGTH, GREATEST_STRENGTH = 800, 2700
+"""Ratings that the option `strength` takes."""
+
 Value = int | bool | str | None
 
 _DIGITS = frozenset("0123456789")
@@ -88,6 +91,24 @@ def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Optio
 
 OPTIONS = (
     Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, 60),
+    Option(
+        "strength",
+        (),
+        "int",
+        f"Play and err as people of this rating do, {LEAST_STRENGTH} to {GREATEST_STRENGTH}, without book; 0 is off.",
+        0,
+        GREATEST_STRENGTH,
+        edax=False,
+    ),
+    Option(
+        "strength-seed",
+        (),
+        "int",
+        "Seed of the moves that strength draws; 0 makes them different each time.",
+        0,
+        10**9,
+        edax=False,
+    ),
     Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
     Option("selectivity", (), "selectivity", "Selectivity of the search instead of the level's."),
     Option("nodes", (), "int", "Most nodes for one search; 0 is no limit.", 0, 10**15, edax=False),

@@ -40,6 +40,7 @@ COMMANDS = (
     Command("final_score", (), "", "`B+6`, `W+12` or `0`, the empty squares to the winner; an error before the end."),
     Command("showboard", (), "", "A diagram, rank 1 first."),
     Command("set_level", (), "n", "Play and analyse at level n, as the option."),
+    Command("set_strength", (), "rating", "Play as people of this rating do, as the option; 0 is off."),
     Command("cputime", (), "", "Processor time of the program, in seconds."),
     Command("gogui-rules_game_id", (), "", "Othello."),
     Command("gogui-rules_board_size", (), "", "8."),
@@ -353,6 +354,7 @@ class GtpParameter(NamedTuple):
 
 PARAMETERS = (
     GtpParameter("level", "level", "string"),
+    GtpParameter("strength", "strength", "string"),
     GtpParameter("depth", "depth", "string"),
     GtpParameter("threads", "n-tasks", "string"),
     GtpParameter("hash_table_bits", "hash-table-size", "string"),

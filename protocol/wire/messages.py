@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from desdaemon.protocol.commands import ADMIN, EDITOR, READER
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Parameter
-from desdaemon.protocol.commands.options import expected_value
+from desdaemon.protocol.commands.options import GREATEST_STRENGTH, LEAST_STRENGTH, expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.spelling import did_you_mean
@@ -59,6 +59,7 @@ FEATURES = {
     "games": "`games.get`: what people played, from an index of games.",
     "jobs": "`jobs`, and `job` with `cancel`.",
     "metrics": "`metrics`.",
+    "people": "`people.get`: the moves that people of a rating choose.",
     "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
     "text.partials": "`partials` with `text`.",
@@ -468,6 +469,34 @@ BASIC_OPERATIONS = (
         READER,
         "What people played in a position, or in several.",
         since="games",
+    ),
+    Operation(
+        "people.get",
+        (
+            *POSITION,
+            Argument(
+                "rating",
+                "int",
+                "Of the people, on the scale of the option `strength`.",
+                LEAST_STRENGTH,
+                GREATEST_STRENGTH,
+                required=True,
+                since="people",
+            ),
+            Argument(
+                "seed",
+                "int",
+                "The same seed draws the same `move`; 0: another one each time.",
+                0,
+                10**9,
+                default="0",
+                since="people",
+            ),
+        ),
+        READER,
+        "How likely people of a rating are to choose each move, and one move drawn by these chances.",
+        cost="a few ms",
+        since="people",
     ),
     Operation("jobs", (), READER, "Book jobs that wait, run or have ended recently, and the batches that are kept."),
     Operation(

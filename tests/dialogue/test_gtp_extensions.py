@@ -34,6 +34,7 @@ def test_parameters_are_shown_and_changed_while_connected() -> None:
     assert before["use_book"] == "1"
     changes = {
         "level": "7",
+        "strength": "1500",
         "depth": "9",
         "threads": "2",
         "hash_table_bits": "18",

@@ -18,7 +18,8 @@ ORDER = """
 
     engine.layout  engine.processors  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
-    engine.kernels  engine.search  engine.short_searches  engine.warmup
+    engine.kernels  engine.search  engine.short_searches  engine.policy
+    engine.warmup
     engine.bench  engine.training  engine.studies  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels

@@ -128,6 +128,17 @@ def test_the_engine_plays_itself_until_it_is_stopped(visit: Visit) -> None:
     visit(talk, hints=False, playLevel=1)
 
 
+def test_the_engine_plays_as_people_do(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.preferences.set('strength', 1200)")
+        await tab.evaluate("desdaemon.preferences.set('black', 'engine')")
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        await tab.press("Shift+r")
+        await tab.until("desdaemon.game.over")
+
+    visit(talk, hints=False)
+
+
 def test_clocks(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         assert await tab.evaluate(CLOCK) == "0:00"

@@ -16,7 +16,7 @@ from desdaemon.core.metrics import ServerMetrics
 from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import board_text, move_text
+from desdaemon.protocol.othello.notation import Position, board_text, move_text, square_text
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import Operation, RequestError
@@ -70,6 +70,7 @@ class Operations:
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
             "games.get": self._games_get,
+            "people.get": self._people_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,
@@ -328,6 +329,13 @@ class Operations:
         self.admit(request, max(1, len(request.values.get("positions") or ())))
         self._games.ask(request)
 
+    def _people_get(self, request: PendingRequest) -> None:
+        self.admit(request)
+        position = positions.read_line(request.values).last
+        self.books.aside(
+            request, lambda: _people_data(position, request.values["rating"], request.values.get("seed", 0))
+        )
+
     def _cache_clear(self, request: PendingRequest) -> None:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
 
@@ -359,3 +367,19 @@ class Operations:
     def _shutdown(self, request: PendingRequest) -> None:
         request.final({})
         self._shut_down()
+
+
+def _people_data(position: Position, rating: int, seed: int) -> Data:
+    """Return the data of the operation `people.get`."""
+    if not position.moves:
+        forced = ["pa"] if position.must_pass else []
+        return {"move": forced[0] if forced else None, "moves": [{"move": move, "chance": 1.0} for move in forced]}
+    from desdaemon.core.search import people
+
+    found = people.chances(position.player, position.opponent, rating)
+    moves = [
+        {"move": square_text(move).lower(), "chance": round(chance, 4)}
+        for move, chance in sorted(found.items(), key=lambda item: -item[1])
+    ]
+    drawn = people.human_move(position.player, position.opponent, rating, seed)
+    return {"move": square_text(drawn).lower(), "moves": moves}

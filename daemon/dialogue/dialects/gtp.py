@@ -93,7 +93,8 @@ class GtpDialect(LineDialect):
             "loadsgf": self._loadsgf,
             "final_score": self._final_score,
             "showboard": lambda arguments: gtp.diagram(self.position),
-            "set_level": self._set_level,
+            "set_level": lambda arguments: self._set_one("level", arguments),
+            "set_strength": lambda arguments: self._set_one("strength", arguments),
             "cputime": lambda arguments: f"{time.process_time():.3f}",
             "gogui-rules_game_id": lambda arguments: "Othello",
             "gogui-rules_board_size": lambda arguments: "8",
@@ -364,9 +365,9 @@ class GtpDialect(LineDialect):
 
     # Parameters
 
-    def _set_level(self, arguments: list[str]) -> str:
-        (level,) = _exactly(arguments, "a level")
-        self._set_option("level", level)
+    def _set_one(self, name: str, arguments: list[str]) -> str:
+        (value,) = _exactly(arguments, f"a {name}")
+        self._set_option(name, value)
         return ""
 
     def _set_option(self, name: str, text: str) -> None:

@@ -16,9 +16,9 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
-from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.commands.options import find_option, number_within
 from desdaemon.protocol.dialects import xboard
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, XBOARD_VARIANTS, illegal_move, parse_xboard_fen
 
@@ -96,6 +96,7 @@ class XBoardDialect(LineDialect):
             ".": self._statistics,
             "memory": self._memory,
             "cores": self._cores,
+            "option": self._option,
         }
 
     # The dialogue
@@ -228,6 +229,13 @@ class XBoardDialect(LineDialect):
     def _cores(self, rest: str) -> None:
         self.session.settings.n_tasks = min(256, number_within("cores", rest, 1, 10**6))
         self.session.prepare()
+
+    def _option(self, rest: str) -> None:
+        name, _, value = rest.partition("=")
+        option = find_option(name.strip().lower())
+        if option is None or option.name != xboard.STRENGTH.lower():
+            raise BadInput(f"{quoted(name)}: expected {xboard.STRENGTH}=rating")
+        self.session.set_option(option, value)
 
     # The game
 

@@ -26,7 +26,7 @@ def read_wthor(path: Path) -> NDArray[np.uint8]:
 
     Records that cannot be read are left out, with a message. Raises OSError, and `BadInput` for an unusable file.
     """
-    return _rows([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
+    return squares_of([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:
@@ -45,10 +45,11 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
             raise TrainingError(f"{path}:{number}: expected up to 60 moves like f5d6c3, found {line[:40]!r}")
         if text:
             games.append(bytes(parse_moves(text)))
-    return _rows(games)
+    return squares_of(games)
 
 
-def _rows(games: list[bytes]) -> NDArray[np.uint8]:
+def squares_of(games: list[bytes]) -> NDArray[np.uint8]:
+    """Return the moves of games as rows of 60 squares, NO_SQUARE after the last move."""
     rows = np.full((len(games), 60), boards.NO_SQUARE, np.uint8)
     for row, moves in zip(rows, games, strict=True):
         row[: len(moves)] = np.frombuffer(moves, np.uint8)

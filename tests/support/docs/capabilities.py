@@ -33,9 +33,9 @@ WHAT: dict[str, dict[str, str]] = {
     },
     "Options": {
         "text": "options",
-        "gtp": "gogui-param set_level",
+        "gtp": "gogui-param set_level set_strength",
         "nboard": "set depth",
-        "xboard": "sd memory cores",
+        "xboard": "sd memory cores option",
         "json": "analyze",
     },
     "New game": {
@@ -111,7 +111,7 @@ WHAT: dict[str, dict[str, str]] = {
         "json": "book.get jobs",
     },
     "Files of games": {"text": "load save base", "gtp": "loadsgf", "nboard": "set game"},
-    "What people played": {"text": "games", "json": "games.get"},
+    "What people played": {"text": "games", "json": "games.get people.get"},
     "Problems": {"text": "solve script-to-obf select-hard wtest"},
     "The rules": {
         "text": "moves",

@@ -303,6 +303,12 @@ SHAPES: dict[str, Shape] = {
         Field("moves", "[played_move]", "Moves that were played, the most frequent first; mirrored ones as one."),
         Field("games", "[played_game]", "At most `games`, the newest first.", absent="`games` is 0"),
     ),
+    "people_moves": _added(
+        "people",
+        Field("move", "str", "A move drawn by the chances.", nil="the game is over"),
+        Field("moves", "[people_move]", "Legal moves, the likeliest first; `pa` alone for a forced pass."),
+    ),
+    "people_move": _added("people", Field("move", "str", "`f5`."), Field("chance", "float", "From 0 to 1.")),
     "played_positions": _added("games", Field("results", "[played]", "In the order of `positions`.")),
     "played_move": _added(
         "games",
@@ -450,6 +456,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "cache.clear": ("cleared",),
     "book.get": ("book_position", "book_positions"),
     "games.get": ("played", "played_positions"),
+    "people.get": ("people_moves",),
     "jobs": ("jobs",),
     "cancel": ("cancelled",),
     "shutdown": ("nothing",),

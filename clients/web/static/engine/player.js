@@ -66,14 +66,19 @@ export class Player {
     const { app } = this;
     if (this.running || app.game.over) return;
     const key = app.game.key();
-    const asked = (this.running = app.socket.ask("analyze", { board: app.game.board(), book: "use", priority: 2, ...this.effort() }));
+    const board = app.game.board();
+    const rating = app.preferences.get("strength");
+    const asked = (this.running = rating
+      ? app.socket.ask("people.get", { board, rating })
+      : app.socket.ask("analyze", { board, book: "use", priority: 2, ...this.effort() }));
     app.thinking(true);
     try {
       const data = await asked;
       if (this.running !== asked || key !== app.game.key()) return;
       this.running = null;
-      app.knowledge.add(key, data.moves);
-      if (data.moves.length) app.play(data.moves[0].move);
+      if (!rating) app.knowledge.add(key, data.moves);
+      const move = rating ? data.move : data.moves[0]?.move;
+      if (move) app.play(move);
     } catch (refusal) {
       if (this.running === asked) this.running = null;
       if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);

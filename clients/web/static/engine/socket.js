@@ -1,7 +1,7 @@
 // The socket to the gateway: requests by number, partials as they come, and a new connection after a loss.
 
 /** Operations that change nothing and are repeated after a loss of the connection. */
-const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|jobs|web\..*)$/;
+const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|people\.get|jobs|web\..*)$/;
 const PAUSES_MS = [100, 250, 500, 1000, 2000];
 
 /** An error reply; `code` is one of the protocol's. */

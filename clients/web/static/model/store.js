@@ -4,7 +4,7 @@ const PREFIX = "desdaemon.";
 
 export const DEFAULTS = {
   language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
-  black: "human", white: "human", playLevel: 8, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
+  black: "human", white: "human", playLevel: 8, strength: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
   pane: "game", sure: true,
 };
 

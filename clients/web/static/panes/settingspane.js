@@ -29,6 +29,8 @@ export class SettingsPane {
     choices("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
     choices("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
     choices("set-most", [["0", t("allMoves")], ["1", "1"], ["2", "2"], ["3", "3"], ["5", "5"]]);
+    const ratings = Array.from({ length: 9 }, (_, k) => String(800 + 200 * k));
+    choices("set-strength", [["0", t("atLevel")], ...ratings.map((rating) => /** @type {[string, string]} */ ([rating, t("asPeople", { rating })]))]);
     for (const side of ["black", "white"]) choices(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
     this.fill();
   }

@@ -173,6 +173,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a policy
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
@@ -206,6 +207,8 @@ complete -c desdaemon -n '__fish_use_subcommand' -o solve -r -d 'solve the probl
 complete -c desdaemon -n '__fish_use_subcommand' -o wtest -r -d 'check a WTHOR file'
 complete -c desdaemon -n '__fish_use_subcommand' -o option-file -r -d 'read options'
 complete -c desdaemon -n '__fish_use_subcommand' -o level -r -d 'Strength, as Edax\'s levels'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 800 to 2700, without book; 0 is off'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
 complete -c desdaemon -n '__fish_use_subcommand' -o depth -r -d 'Search depth in plies instead of the level\'s; -1 follows the level'
 complete -c desdaemon -n '__fish_use_subcommand' -o selectivity -r -d 'Selectivity of the search instead of the level\'s'
 complete -c desdaemon -n '__fish_use_subcommand' -o nodes -r -d 'Most nodes for one search; 0 is no limit'

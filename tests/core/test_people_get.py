@@ -1,0 +1,37 @@
+"""The operation `people.get`: chances of moves by rating, and a move drawn by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from operated import Operated
+
+from desdaemon.core.search import people
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operated:
+    """People play D3 three times in four, C4 else; a seed above 5 draws C4."""
+    monkeypatch.setattr(people, "chances", lambda player, opponent, rating: {26: 0.25, 19: 0.75})
+    monkeypatch.setattr(people, "human_move", lambda player, opponent, rating, seed: 26 if seed > 5 else 19)
+    return Operated(tmp_path)
+
+
+def test_moves_come_with_their_chances_the_likeliest_first(daemon: Operated) -> None:
+    moves = [{"move": "d3", "chance": 0.75}, {"move": "c4", "chance": 0.25}]
+    assert daemon.final("people.get", {"rating": 1500}) == {"move": "d3", "moves": moves}
+    assert daemon.final("people.get", {"rating": 1500, "seed": 6}) == {"move": "c4", "moves": moves}
+
+
+@pytest.mark.parametrize(
+    ("board", "move"), [("OX" + "-" * 62 + " X", "pa"), ("X" * 32 + "-" * 32 + " X", None), ("X" * 63 + "- O", None)]
+)
+def test_without_a_choice_the_pass_or_nothing(daemon: Operated, board: str, move: str | None) -> None:
+    moves = [{"move": move, "chance": 1.0}] if move else []
+    assert daemon.final("people.get", {"board": board, "rating": 1500}) == {"move": move, "moves": moves}
+
+
+@pytest.mark.parametrize("rating", [0, 799, 2701, "1500", None])
+def test_a_wrong_rating_is_refused(daemon: Operated, rating: object) -> None:
+    assert daemon.code("people.get", {"rating": rating} if rating is not None else {}) == "bad_request"

@@ -1,0 +1,230 @@
+"""Stage `policy`: ratings against players of known strength, and what is fitted against what the policy looks up."""
+
+from __future__ import annotations
+
+import lzma
+import math
+import random
+from array import array
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from desdaemon.engine import policy
+from desdaemon.engine.evaluation.weights_file import WeightsError
+from desdaemon.engine.training import policy as stage
+from desdaemon.engine.training.ratings import MEAN, Ratings, rate
+from desdaemon.engine.training.store import TrainingError
+from desdaemon.protocol.games import wthor
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import parse_moves
+
+Rows = tuple[list[int], list[int], list[int], list[float]]
+
+
+def rated(rows: Rows) -> Ratings:
+    first, second, years, points = rows
+    return rate(np.array(first), np.array(second), np.array(years), np.array(points, float))
+
+
+def rating(found: Ratings, player: int, year: int) -> float:
+    return float(found.of(np.array([player]), np.array([year]))[0])
+
+
+def league(strengths: list[float], games: int, years: range, seed: int = 1) -> Rows:
+    """Results drawn by lot, as the difference of the players' strengths has it."""
+    lot = random.Random(seed)
+    rows: Rows = ([], [], [], [])
+    for _ in range(games):
+        one, other = lot.sample(range(len(strengths)), 2)
+        won = lot.random() < 1 / (1 + 10 ** ((strengths[other] - strengths[one]) / 400))
+        for column, value in zip(rows, (one, other, lot.choice(years), float(won)), strict=True):
+            column.append(value)  # type: ignore[arg-type]
+    return rows
+
+
+def test_ratings_are_the_strengths_that_made_the_results() -> None:
+    lot = random.Random(7)
+    strengths = [lot.gauss(1500, 250) for _ in range(40)]
+    found = rated(league(strengths, 8000, range(2000, 2010)))
+    errors = [rating(found, player, 2009) - strength for player, strength in enumerate(strengths)]
+    assert math.sqrt(sum(error**2 for error in errors) / len(errors)) < 60
+
+
+def test_few_games_leave_a_player_near_the_mean_and_none_at_it() -> None:
+    often = rated(([0] * 50, [1] * 50, [2000] * 50, [1.0] * 50))
+    once = rated(([0], [1], [2000], [1.0]))
+    assert MEAN < rating(once, 0, 2000) < MEAN + 150 < rating(often, 0, 2000)
+    assert rating(once, 0, 2000) + rating(once, 1, 2000) == pytest.approx(2 * MEAN)
+    assert rating(once, 5, 2000) == rating(once, 0, 1999) == MEAN
+    assert rating(once, 0, 2005) == rating(once, 0, 2000)
+
+
+def test_a_rating_of_one_year_is_that_of_the_likeliest_history() -> None:
+    """Against a search by small steps for the maximum of the likelihood, written down anew."""
+    first, second, years, points = league([1300.0, 1500.0, 1700.0], 30, range(2000, 2003), seed=3)
+
+    def log_likelihood(history: dict[tuple[int, int], float]) -> float:
+        total = 0.0
+        for one, other, year, point in zip(first, second, years, points, strict=True):
+            expected = 1 / (1 + 10 ** ((history[other, year] - history[one, year]) / 400))
+            total += math.log(expected if point else 1 - expected)
+        for player in range(3):
+            played = sorted(year for who, year in history if who == player)
+            total -= (history[player, played[0]] - 1500) ** 2 / (2 * 300**2)
+            for before, after in pairwise(played):
+                total -= (history[player, after] - history[player, before]) ** 2 / (2 * 50**2 * (after - before))
+        return total
+
+    found = rated((first, second, years, points))
+    keys = list(zip(found.players.tolist(), found.years.tolist(), strict=True))
+    history = dict(zip(keys, found.values.tolist(), strict=True))
+    most = log_likelihood(history)
+    for key in keys:
+        for step in (-4.0, 4.0):
+            assert log_likelihood({**history, key: history[key] + step}) < most
+
+
+BEGINNING = parse_moves("f5d6c3d3c4")
+
+
+def walk(plies: int, lot: random.Random) -> tuple[int, int]:
+    player, opponent = rules.START
+    for _ in range(plies):
+        if not rules.legal_moves(player, opponent):
+            player, opponent = opponent, player
+        player, opponent = rules.play(player, opponent, lot.choice(rules.squares(rules.legal_moves(player, opponent))))
+    return player, opponent
+
+
+def base(folder: Path, year: int, games: int, lot: random.Random) -> Path:
+    """A file of games by four players, one of them a program, that are random after the first moves."""
+    rows = []
+    for _ in range(games):
+        player, opponent = rules.START
+        moves = []
+        while not rules.is_over(player, opponent):
+            if not rules.legal_moves(player, opponent):
+                player, opponent = opponent, player
+            move = lot.choice(rules.squares(rules.legal_moves(player, opponent)))
+            if len(moves) < len(BEGINNING):
+                move = BEGINNING[len(moves)]
+            moves.append(move)
+            player, opponent = rules.play(player, opponent, move)
+        black, white = lot.sample(range(1, 5), 2)
+        rows.append(wthor.WthorGame(bytes(moves), lot.randrange(65), 32, 0, black, white))
+    path = folder / f"WTH_{year}.wtb"
+    path.write_bytes(wthor.to_bytes(rows, wthor.WthorHeader((2026, 1, 1), 0, year)))
+    names = ["???", "One", "Two", "Three", "Four (its author)"]
+    (folder / "WTH.JOU").write_bytes(wthor.names_to_bytes(names, (2026, 1, 1), 20))
+    return path
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> stage.Games:
+    folder = tmp_path_factory.mktemp("bases")
+    lot = random.Random(5)
+    for year in (2001, 2002):
+        base(folder, year, 30, lot)
+    return stage.read_games([folder])
+
+
+def test_games_come_with_players_and_years(games: stage.Games) -> None:
+    assert len(games.squares) == 60
+    assert Counter(games.years.tolist()) == {2001: 30, 2002: 30}
+    assert games.programs.tolist() == [False] * 4 + [True]
+    assert set(games.points.tolist()) <= {0.0, 0.5, 1.0}
+
+
+def test_a_base_without_names_is_left_out(tmp_path: Path) -> None:
+    base(tmp_path, 2001, 2, random.Random(1))
+    (tmp_path / "WTH.JOU").unlink()
+    with pytest.raises(TrainingError, match="no games of named players"):
+        stage.read_games([tmp_path])
+
+
+def fitted(games: stage.Games) -> tuple[stage.Choices, stage.Openings, stage.Fit]:
+    """Positions with weights drawn by lot."""
+    ratings = rate(games.black, games.white, games.years, games.points)
+    openings = stage.Openings.of(stage._positions(games, ratings, 12))
+    found = stage.choices(stage._positions(games.part(slice(0, 8)), ratings, 59), openings, own=False)
+    stage.search(found, stage.StageProgress("test"))
+    fit = stage.Fit()
+    lot = np.random.default_rng(2)
+    fit.model.rated[1:] = lot.normal(0, 0.5, fit.model.rated[1:].shape)
+    fit.model.patterns[:] = lot.normal(0, 0.3, fit.model.patterns.shape)
+    return found, openings, fit
+
+
+def test_the_policy_computes_what_was_fitted(games: stage.Games, tmp_path: Path) -> None:
+    found, openings, fit = fitted(games)
+    path = tmp_path / "policy.xz"
+    patterns = fit.round()
+    chances = fit.run(found, np.arange(len(found.players)), 0.0, 2)
+    weights = policy.PolicyWeights(array("f", fit.model.rated.tobytes()), patterns, openings.packed(), {"seed": 1})
+    policy.write(path, weights)
+    assert policy.read(path) == weights
+    people = policy.HumanPolicy(policy.read(path))
+    assert len(openings.keys) > 0
+    for k in range(0, len(found.players), 7):
+        part = slice(found.starts[k], found.starts[k + 1])
+        told = people.probabilities(int(found.players[k]), int(found.opponents[k]), float(found.ratings[k]))
+        assert list(told) == found.squares[part].tolist()
+        assert list(told.values()) == pytest.approx(chances[part].tolist(), abs=1e-4)
+        assert sum(told.values()) == pytest.approx(1)
+
+
+def test_known_openings_are_found_in_every_orientation(games: stage.Games) -> None:
+    ratings = rate(games.black, games.white, games.years, games.points)
+    positions = stage._positions(games, ratings, 8)
+    openings = stage.Openings.of(positions)
+    chosen: dict[tuple[int, int], Counter[int]] = {}
+    for player, opponent, square in zip(*(each.tolist() for each in positions[:3]), strict=True):
+        chosen.setdefault((player, opponent), Counter())[square] += 1
+    often = {board: moves for board, moves in chosen.items() if moves.total() >= policy.OFTEN[0]}
+    assert len(often) == len(openings.keys) > 0
+    packed = openings.packed()
+    for (player, opponent), moves in often.items():
+        for turn in range(8):
+            told = packed.steps(rules.transform(player, turn), rules.transform(opponent, turn))
+            first = told.pop(rules.PASS)
+            assert told == {
+                rules.transform_move(move, turn): first + policy.share_step(count, moves.total())
+                for move, count in moves.items()
+            }
+    assert packed.steps(*walk(30, random.Random(1))) == {}
+
+
+def test_a_fit_learns_a_preference_that_people_have(games: stage.Games) -> None:
+    """All choose the lowest square: soon that is predicted nearly always, in positions that were held out too."""
+    ratings = rate(games.black, games.white, games.years, games.points)
+    parts = [stage._positions(games.part(games.years == year), ratings, 59) for year in (2001, 2002)]
+    openings = stage.Openings.of(parts[0])
+    taught, held = (
+        found._replace(chosen=np.zeros_like(found.chosen))
+        for found in (stage.choices(part, openings, own=False) for part in parts)
+    )
+    fit = stage.Fit()
+    everything = np.arange(len(held.players))
+    before = fit.run(held, everything, 0.0, 1)
+    for _ in range(12):
+        fit.run(taught, np.arange(len(taught.players)), 1.0, 1)
+    after = fit.run(held, everything, 0.0, 1)
+
+    def likelihood(chances: stage.Floats) -> float:
+        return float(np.log(chances[held.starts[:-1]]).mean())
+
+    assert likelihood(after) > likelihood(before) + 0.2
+
+
+@pytest.mark.parametrize("content", [b"", b"no xz", lzma.compress(b"{}\n"), lzma.compress(b'{"lengths": [1]}\n')])
+def test_a_broken_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "policy.xz"
+    path.write_bytes(content)
+    with pytest.raises(WeightsError, match=r"policy\.xz: no intact file"):
+        policy.read(path)
+    with pytest.raises(WeightsError, match="can't be read"):
+        policy.read(tmp_path / "missing.xz")
