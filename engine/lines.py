@@ -44,8 +44,8 @@ class LineReader:
     def play(self, lines: Sequence[tuple[int, int, str]]) -> list[PlayedBoard | None]:
         """Play at most `MOST_AT_ONCE` lines: discs of the side to move, discs of the other side, moves.
 
-        Returns the boards after them, in order. The result is None for a line with an illegal move or a pass, given or
-        missing, and for one in another form than that of `notation.moves_text`.
+        Returns the boards after them, in order. The result is None for a line with an illegal move, for a line within
+        which a side must pass, even if the pass is given, and for one in another form than `notation.moves_text` has.
         """
         records = self._records
         offset = 0

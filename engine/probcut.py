@@ -99,10 +99,12 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """Return the plies of the reduced search that may replace a search of ``depth`` plies, at least 3: about half.
+    """Return the depth in plies of the reduced search that may replace a search of ``depth`` plies: about half of it.
+    ``depth`` must be at least 3.
 
-    If the deep search ends before the game does, the number has the parity of ``depth``, because evaluations of
-    different parity differ. Else it is even: that costs a third of the next odd depth and is hardly less reliable.
+    If the replaced search ends before the game does, both depths are odd or both even, because the scores of odd and of
+    even depths differ. A search to the end (``depth`` is ``empties`` or more) is replaced by one of even depth, which
+    costs a third of the next odd depth and is hardly less reliable.
     """
     if depth >= empties:
         return max(2, (depth - 1) // 4 * 2)

@@ -157,7 +157,7 @@ class _SearchState:
     after a pass if it is forced.
 
     ``attempt`` is called with each line whose score is only a bound, and passes it on to the caller's ``attempts``.
-    ``welcome`` is that argument of `Searcher.search`. Both may be None. ``begun`` is in seconds of `time.perf_counter`.
+    ``welcome`` is the caller's argument of that name. Both may be None. ``begun`` is in seconds of `time.perf_counter`.
     """
 
     def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
@@ -653,8 +653,8 @@ class Searcher:
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
     """Yield the iterations of a search. One that ends before the game has depths of the limit's parity, up to the
-    limit. A search to the end has shallow depths at 73 %, then selective passes to the end, then the search at the
-    requested selectivity. Depth 0 is one evaluation.
+    limit. A search to the end has shallow depths at 73 %, then searches to the end at lower selectivities than the one
+    requested, then the search at that one. Depth 0 is one evaluation.
     """
     selectivity = limits.selectivity
     if limits.depth <= 0:

@@ -40,10 +40,10 @@ _BLACK, _WHITE = map(_U, rules.START)
 
 
 class PlyFlips(NamedTuple):
-    """Figures of a ply: mean and standard deviation of the discs turned by its legal moves, and the mean of those
-    played.
+    """Figures of a ply: ``mean`` and standard ``deviation`` of the discs that its legal moves turn, and ``played``, the
+    mean of the discs that the moves played turned.
 
-    ``games`` is the number of games that reached the ply; if it is 0, so are the means.
+    ``games`` is the number of games that reached the ply; if it is 0, all these figures are 0.
     """
 
     ply: int
@@ -239,8 +239,9 @@ _LONG = [squares for squares, _ in _LINES if squares.bit_count() > 2]
 
 
 def _joined(full: list[int]) -> Any:
-    """Return, for each of the four axes, a mask of the squares whose line along that axis is neither in ``full`` nor
-    two squares long.
+    """Return four masks, one for each axis: the squares that must have the colour of their neighbours along that axis
+    at the end. These are all squares but those whose line along the axis is full or has only two squares. ``full`` is
+    the list of the full lines, as masks.
     """
     joined = np.full(4, ~_U(0))
     for squares, axis in _LINES:
@@ -250,9 +251,10 @@ def _joined(full: list[int]) -> Any:
 
 
 def _full_line_sets(discs: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the sets of full lines that a shape of ``discs`` discs may have; of mirror images only one is yielded.
+    """Yield each set of one or more lines, of at least three squares each, that have room to be full in a shape of
+    ``discs`` discs; of mirror images only one is yielded.
 
-    Each set comes as a pair: a mask of its lines' squares and the centre, and the list of its lines.
+    A set is given as a pair: a mask of the centre and the squares of its lines, and the list of these lines as masks.
     """
     images = [[_LONG.index(rules.transform(squares, symmetry)) for squares in _LONG] for symmetry in range(8)]
 
@@ -335,8 +337,8 @@ def _reachable(b: Any) -> Any:
 
 @compiled
 def _cell_of(seed: Any, shape: Any, joined: Any) -> Any:
-    """Return the cell of ``shape`` around the squares ``seed``: all squares joined to them by neighbours on lines that
-    are not full. ``joined`` has the squares of such lines by axis (`_joined`).
+    """Return a mask of the cell of ``shape`` to which the squares ``seed`` belong: all squares that must have the same
+    colour as these at the end. ``joined`` is what `_joined` returns for the shape's full lines.
     """
     cell, more = _U(0), seed
     while more != cell:
@@ -385,10 +387,12 @@ def _grow(reached: Any, excluded: Any, wanted: Any, discs: int, joined: Any, sha
 
 @compiled
 def _is_lost(player: Any, opponent: Any, shape: Any, cells: Any) -> Any:
-    """Return whether discs that cannot be turned any more rule out a draw. They do so if one of ``cells`` has two of
-    different colours, or if the cells can no longer be divided into equal halves.
+    """Return whether no draw is possible any more that fills ``shape``. ``player`` and ``opponent`` are masks of the
+    discs placed so far, ``cells`` masks of the shape's cells, which must have one colour each at the end.
 
-    Discs cannot be turned if all squares of the shape on their lines are occupied.
+    A draw is impossible if a cell has discs of both colours that cannot be turned any more, or if no choice of colours
+    for the cells without such discs gives both sides half of the shape. A disc cannot be turned any more if on each of
+    its lines it stands at an end of its row of the shape's squares, or that row is fully occupied.
     """
     empty, loose = shape & ~(player | opponent), _U(0)
     for axis in range(4):

@@ -60,7 +60,8 @@ class EngineBench:
 
     def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
         """``problems`` is a folder of OBF files. Random positions are used if it is None, and for each file that the
-        folder lacks. Times are medians of ``repeat`` runs, of at least 3 to 7 if they are short.
+        folder lacks. Times are medians of ``repeat`` runs; perft runs at least 3 times, the evaluation 5 times,
+        the start-up 7 times.
         """
         self.weights = weights
         self.problems = problems
@@ -210,8 +211,8 @@ class EngineBench:
         ]
 
     def _until(self, lines: str) -> float:
-        """Return the median seconds from the start of a process to the prompt after its last answer to the commands
-        ``lines``. Raises RuntimeError if the process ends earlier.
+        """Return the median seconds from the start of a dialogue's process to its prompt after the answer to the last
+        of the commands ``lines``. Raises RuntimeError if the process ends before that prompt.
         """
         prompts = lines.count("\n") + 1
         command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]

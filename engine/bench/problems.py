@@ -31,7 +31,7 @@ def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int,
     """Return the position (mover, opponent) with ``empties`` empty squares of a game whose moves ``choose`` picks.
 
     ``choose`` gets mover, opponent and a mask of the legal moves, and returns a square. The result is None if the game
-    ends earlier, or if the mover would have to pass there.
+    ends earlier, or if the mover has to pass in that position.
     """
     engine = library.load(SPEC)
     player, opponent = START

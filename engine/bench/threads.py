@@ -42,8 +42,8 @@ class Spread(NamedTuple):
 
 
 class OneSearch(NamedTuple):
-    """A search: its time in seconds (simulated searches: any unit), its nodes, the busiest thread's nodes, and whether
-    its score was wrong.
+    """A search: its time in seconds (of a simulated search in any unit, but the same for all that are compared), its
+    nodes, the number of nodes of the busiest thread (``longest``), and whether its score was wrong.
     """
 
     time: float

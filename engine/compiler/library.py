@@ -48,8 +48,9 @@ class Spec(NamedTuple):
     """The definition of a library.
 
     ``exports`` names the module that has this definition as its ``SPEC``. ``modules`` have the kernels that Python
-    calls; ``entries`` maps the names of these kernels to signatures. ``quick`` maps names to entries that take
-    microseconds. The functions of these names keep the GIL, since releasing it takes longer if several threads search.
+    calls; ``entries`` maps the names of these kernels to signatures. ``quick`` maps further names to entries that
+    take microseconds. A function called by such a name keeps the GIL: while other threads run, getting it back would
+    take longer than the call.
     """
 
     name: str

@@ -62,7 +62,8 @@ class Network(NamedTuple):
 def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | None:
     """Return why a network with these bands and heads cannot be used; None if it can.
 
-    The bands must ascend from 0 below `PLIES`, and all sums must fit 32 bits.
+    ``bands``, the first ply of each band, must begin with 0 and ascend, and all must be below `PLIES`; the sums of the
+    lanes times ``heads``' factors must fit 32 bits.
     """
     if not bands or bands[0] != 0 or bands[-1] >= PLIES or any(a >= b for a, b in pairwise(bands)):
         return f"bands of plies that begin at {list(bands)[:PLIES]}, expected to ascend from 0 to less than {PLIES}"

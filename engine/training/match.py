@@ -105,7 +105,7 @@ def openings(
     whose mean evaluation by both judges is within `CLOSE_TO` discs of 0.
 
     With ``balanced`` their mean score by both judges' searches (`BALANCED_BY`) must also be within that many discs of
-    0. Runs until there are enough, so at least ``count`` of them must exist.
+    0. The function does not return before it has found ``count`` openings, so that many must exist.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()

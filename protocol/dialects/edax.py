@@ -135,7 +135,9 @@ def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
 
 
 def detailed_line(row: SearchRow, width: int = 80) -> str:
-    """Return a row of the search of a problem. It is like `table_line`, but shows two moves fewer (at least one)."""
+    """Return a row of the search of a problem: that of `table_line`, its line of play two moves shorter, but with at
+    least one move.
+    """
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
@@ -267,9 +269,10 @@ def _remark(judged: JudgedMove, engine: str) -> str:
 
 
 def analysis_summary(game: list[JudgedMove]) -> str:
-    """Return a table with a row for each side. It counts the moves that lost discs, of all moves, and the discs lost:
-    "rejections" are moves whose loss is not proved, "errors" those whose loss is. The error rate is the discs lost by
-    proved moves, divided by the number of all proved moves.
+    """Return a table with a row for each side. It has two groups of columns: "rejections" are about the moves whose
+    scores are not proved, "errors" about those whose scores are (`JudgedMove.exact`). A group has the number of its
+    moves that lost discs, the number of all its moves, and the discs lost. The error rate is the discs lost in the
+    second group, divided by the number of all moves of that group.
     """
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):

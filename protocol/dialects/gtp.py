@@ -332,9 +332,9 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 def live_graphics(
     pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
 ) -> str:
-    """Return GoGui's live graphics for a running search: its line of play, ``scores`` by move (with the first move of
-    ``pv``), the depth ``reached``, and the percentage ``done``. The newline that the output adds makes the empty line
-    at their end.
+    """Return GoGui's live graphics for a running search: its principal variation ``pv``, the ``scores`` of moves in
+    discs (at least that of the first move of ``pv``), the depth ``reached`` as text, and the percentage ``done``. The
+    graphics end with an empty line once the caller adds a newline.
     """
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[ply % 2]} {vertex_text(move).replace('pass', 'PASS')}" for ply, move in enumerate(pv))

@@ -50,8 +50,9 @@ _PACKED = {
 class FileGame(NamedTuple):
     """A game with its data in a file.
 
-    ``number`` is the game's in the file, from 1; ``date`` is ``2026-01-31``, a year or empty. ``result`` is the score
-    that the file claims, in discs for Black, even if the moves lead to another; None if it claims none.
+    ``number`` is the game's place in the file, counted from 1; ``date`` is ``2026-01-31``, a year alone, or empty.
+    ``result`` is the score that the file claims, in discs for Black, even if the moves lead to another; None if the
+    file claims none.
     """
 
     record: GameRecord
@@ -232,8 +233,9 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names beside a ``.wtb``: one of the same name, ``WTH`` or ``WTHOR``, in any case
-    of letters; "" if none exists.
+    """Return the path of the file with ``extension`` that has the names for the ``.wtb`` file ``base``, in the same
+    folder; "" if none exists. Without its extension its name is that of ``base``, else ``WTH``, else ``WTHOR``, in any
+    case of letters.
     """
     folder, own = os.path.split(_unpacked_name(base))
     try:
@@ -429,7 +431,7 @@ class _Names:
     """The names of players or tournaments in a WTHOR file, by number. `number` returns a name's number and adds the
     name if it is new; "" has the number 0.
 
-    Numbers up to ``known`` that have no name in ``names`` get the name ``unknown``.
+    The first names are ``names``. If they end before the number ``known``, those missing up to it are ``unknown``.
     """
 
     def __init__(self, names: list[str], unknown: str, known: int) -> None:

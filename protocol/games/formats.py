@@ -130,8 +130,8 @@ def listed_moves(text: str) -> list[int]:
 
 
 def txt_text(record: GameRecord) -> str:
-    """Return a line of moves without passes, after the initial board unless it is the standard one and there are
-    moves.
+    """Return a game as a line of moves without passes. The initial board comes first if it is not the standard one, or
+    if there are no moves.
     """
     moves = "".join(move_text(played.move) for played in record.moves if played.move != PASS)
     return f"{moves}\n" if moves and record.initial == START else f"{board_text(record.initial)};{moves}\n"

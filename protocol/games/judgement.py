@@ -63,7 +63,7 @@ class JudgedMove(NamedTuple):
 
     @property
     def loss(self) -> int:
-        """Discs that the move gave away, 0 or more."""
+        """How many discs less the played move scored than `best`; 0 if it scored no less."""
         return max(0, self.best.score - self.played.score)
 
     @property
@@ -97,8 +97,8 @@ class JudgedMove(NamedTuple):
 
     @property
     def sure(self) -> str:
-        """How sure the loss is: ``exact`` if both scores are proved, ``book`` if one is a book's, else the depth of the
-        shallower search, such as ``16`` or ``21@73%``; "" if unknown.
+        """How sure the loss is: ``exact`` if the scores of the played move and of `best` are proved, ``book`` if one is
+        a book's, else the depth of the shallower of their searches, such as ``16`` or ``21@73%``; "" if unknown.
         """
         if self.exact:
             return "exact"

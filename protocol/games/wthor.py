@@ -108,7 +108,8 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
 
 
 def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain | None = None) -> WthorHeader:
-    """Return the header of a file with records of ``record`` bytes, called ``what`` in messages; raises `BadInput`.
+    """Return the header of a file whose records have ``record`` bytes each; raises `BadInput`. Messages call the file
+    ``name`` and its records ``what``.
 
     A number of records that does not fit the file's length is reported to ``bad``; without ``bad`` it raises
     `BadInput`.

@@ -242,8 +242,8 @@ def board_doubts(position: Position) -> list[str]:
 
 
 class PlayedLine(NamedTuple):
-    """A line of play: the position before it, its moves as they were given and with missing forced passes, and the
-    position after it.
+    """A line of play from the position ``first`` to the position ``last``: ``given`` are its moves as they were given,
+    ``moves`` the same moves with missing forced passes inserted.
     """
 
     first: Position

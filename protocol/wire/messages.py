@@ -338,7 +338,7 @@ def _book_argument(parameter: Parameter) -> Argument:
 
 
 def _positions(since: str) -> Argument:
-    """Return the argument with a list of positions, of the feature ``since``."""
+    """Return the argument ``positions``, a list of positions; the feature ``since`` added it to its operation."""
     return Argument(
         "positions",
         "maps",

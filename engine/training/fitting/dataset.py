@@ -35,7 +35,8 @@ class Mixture(NamedTuple):
     exact: float = 1.0
     search: float = 1.0
     result: float = 0.15
-    """Strength of the mean result of a position's games, times the root of their number, which counts at most ``most``.
+    """Strength of the mean result of a position's games. It is multiplied by the square root of their number, or by
+    ``most`` if the root is greater.
     """
     most: float = 4.0
     human: float = 1.0
@@ -182,7 +183,7 @@ class FitTask(NamedTuple):
     start: Path | None
     """Weights to begin from, None for none; plies (of a network bands) outside the fit are copied from them."""
     calibrated: list[Path]
-    """Files of coefficients that correct search labels; the first that has a ply serves for it."""
+    """Files of coefficients that correct search labels; a ply's are taken from the first file that has the ply."""
     first: int
     last: int
     truth_files: list[Path]

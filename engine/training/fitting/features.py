@@ -121,8 +121,8 @@ def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.fl
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
-    """Return X'SX times ``direction``: X has a row for each row of indices and says how often it uses each weight, S is
-    the diagonal of ``strengths``.
+    """Return X'SX times the vector ``direction``. Matrix X has a row for each row of ``indices``, which says how often
+    that row uses each weight; S is the diagonal matrix of ``strengths``.
     """
 
     def work(begin: int, end: int) -> Weights:

@@ -160,8 +160,11 @@ def _descend(
     rate: np.float32,
     curve: np.float32,
 ) -> None:
-    """Make one pass over the rows in ``order``. For each row change ``band`` by its gradient, and add the gradient's
-    square to ``seen``, the sums that set the step sizes.
+    """Make one pass over the rows in ``order``: change ``band`` by each row's gradient, in steps of ``rate`` divided by
+    the root of ``seen``, the sums of the squared gradients of each number, which grow too.
+
+    Only the indices in ``columns`` of a row are looked up. The index in column ``columns[k]`` plus ``offsets[k]`` is
+    the place of its lanes in ``band``.
     """
     zero, one = np.float32(0), np.float32(1)
     hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
@@ -216,7 +219,9 @@ def _results(
     band: BandWeights,
     out: Floats,
 ) -> None:
-    """Write the network's results in discs, before the curve, to ``out``, for the rows ``begin`` to ``end`` - 1."""
+    """Write the network's results in discs, before the curve, to ``out``, for the rows ``begin`` to ``end`` - 1.
+    ``columns`` and ``offsets`` are as in `_descend`.
+    """
     hidden = np.empty(LANES, np.float32)
     for i in range(begin, end):
         ply = rows.plies[i]

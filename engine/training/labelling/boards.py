@@ -62,11 +62,11 @@ def replay(
     scores: NDArray[np.int8],
     finished: NDArray[np.bool_],
 ) -> int:
-    """Play every game from the start position; return the number of games with an illegal move.
+    """Play every game from the start position, with forced passes; return the number of games with an illegal move.
 
-    squares: (games, 60), 0 = A1. Written: lengths, scores (discs for the first player at the game's last position) and
-    finished, all (games,). A game ends at its first NO_SQUARE; an illegal move, also one after the end, makes its
-    length 0 and ``finished`` False. Forced passes are made.
+    ``squares`` (games, 60), with 0 = A1, is read. The other arrays, with an entry for each game, are written:
+    ``scores`` are discs for the first player in the game's last position. A game ends at its first NO_SQUARE; an
+    illegal move, also one after the end, makes its length 0 and ``finished`` False.
     """
     illegal = 0
     for game in range(squares.shape[0]):

@@ -39,7 +39,7 @@ _SAVE_EVERY = 60.0
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return up to ``count`` rows of each ply first..last in the order of labelling, drawn at random by ``seed``.
 
-    ``skip`` is a mask of all rows of ``arrays``. The rows that it marks are left out, but count among the ``count``.
+    ``skip`` is a mask of all rows of ``arrays``: after the draw, the rows that it marks are removed from the result.
     """
     rows, ranks = [], []
     starts = np.searchsorted(arrays["plies"], np.arange(62))

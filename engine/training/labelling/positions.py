@@ -142,11 +142,11 @@ def _rows(
     ply: int,
     kind: int,
 ) -> Arrays:
-    """Return rows of one ply and kind, one for each distinct board. The arrays have an entry for each visit of a
-    canonical board.
+    """Return rows of one ply and kind, one for each distinct board. The arrays have an entry for each visit of a game
+    to a canonical board; ``held`` says whether that game is held out.
 
-    A row is held out if all its visits are (``held``); its result is the mean over its visits. Visits with the result
-    NaN do not count, nor do held-out visits in training rows.
+    A row is held out if all its visits are. Its result is the mean of its visits' results, without those that are NaN
+    and, unless the row is held out, without those of held-out games.
     """
     _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
     every = len(first)

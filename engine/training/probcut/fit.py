@@ -74,7 +74,7 @@ class Check(NamedTuple):
     """Share of the cuts that the deep search contradicts."""
     edge_cuts: int
     edge_wrong: float
-    """Share of the cuts at the edge of the margin that the deep search contradicts."""
+    """Share of the ``edge_cuts``, those less than `EDGE` discs beyond the margin, that the deep search contradicts."""
 
 
 def near(measured: Measured) -> NDArray[np.bool_]:

@@ -388,7 +388,7 @@ def line_editing() -> Any:
 
 
 def complete_with_tab(readline: Any) -> None:
-    """Make the tabulator key complete words. Pythons on macOS may have libedit, configured otherwise than readline."""
+    """Make the tabulator key complete words. ``readline`` may be libedit, as on macOS, which needs another command."""
     libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
 
@@ -401,9 +401,8 @@ def terminal_state(descriptor: int) -> Any:
 
 
 def hide_control_keys(descriptor: int) -> None:
-    """Make a terminal show no ``^C``, which would shift the line that is written next. Raises `termios.error`.
-
-    It lasts until `restore_terminal`: take the `terminal_state` first.
+    """Make a terminal show no ``^C``, which would shift the line that is written next, until `restore_terminal`: take
+    the `terminal_state` first. Raises `termios.error`.
     """
     _unset(descriptor, "ECHOCTL")
 

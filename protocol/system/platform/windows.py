@@ -70,7 +70,8 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def take_place(new: str, place: str) -> None:
-    """Replace a file. If it is open or mapped, it is moved aside and removed by a later call.
+    """Rename ``new`` to ``place``. If the old file at ``place`` is open or mapped, it is moved aside
+    first; a later call removes it.
 
     A file in use cannot be replaced, but can be renamed if `open_file` opened it. Between the two renamings the name is
     missing for a moment.
@@ -140,7 +141,7 @@ def most_resident_bytes() -> int:
 
 
 def own_bytes(process: int) -> int:
-    """Return the bytes of private memory, in RAM or swap: Windows does not count them apart."""
+    """Return the bytes of private memory in RAM and in swap together: Windows has no separate count of each."""
     import psutil
 
     return int(psutil.Process(process).memory_info().private)
