@@ -81,8 +81,8 @@ def no_level(level):
 
 @kernel("i64(u64,u64,u64)")
 def find_impossible(first, start, end):
-    """Return the number of the first invalid record, counted from address ``first``, whose last word lies in
-    ``start``..``end``; -1 if there is none.
+    """Return the number of the first invalid record of those whose last word lies between the addresses ``start`` and
+    ``end``; -1 if all are valid. Record 0 is at address ``first``.
 
     A record may lie in two blocks, a word never does.
     """

@@ -85,7 +85,7 @@ def child_count(family):
 
 @kernel("u64(u64)", inline=True)
 def legal_of(family):
-    """Return a mask of the legal moves of the side to move."""
+    """Return a mask of the legal moves in the position of a family."""
     return ld64(family + U(FAMILY_LEGAL))
 
 
@@ -283,11 +283,12 @@ def fill_filters(ctx, start, end, filters):
 
 @kernel("void(u64,u64,u64,u64,u64,u64)")
 def gather_children(ctx, order, start, end, filters, out):
-    """Look up the children of the first `BATCH` rows of ``order[start..end]`` together; write families to ``out``.
+    """Look up the children of the first `BATCH` of the rows ``order[start]`` to ``order[end - 1]`` together, and write
+    the rows' families to ``out``.
 
-    ``order`` is the address of a list of rows; if it is 0 these are the rows ``start..end``. ``filters`` are FILTER_
-    words by number of empty squares. If no row has one empty square less than a row, that row's moves are not looked up
-    and its family is empty; if few have, a bit tells for most children that they are not in the book.
+    ``order`` is the address of a list of rows; if it is 0 the rows are ``start`` to ``end`` - 1. ``filters`` is the
+    address of FILTER_ words by number of empty squares: they may show that the book has no position with
+    one empty square less than a row, whose family is then empty, or, by a bit for each child, that most are not there.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -385,9 +386,10 @@ def gather_children(ctx, order, start, end, filters, out):
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64)", inline=True)
 def family_of(ctx, order, start, t, end, filters, families):
-    """Return the address of the family of place ``t`` on a walk through ``order`` from ``start`` to ``end``.
+    """Return the address of the family of row ``order[t]`` (row ``t`` if ``order`` is 0). The caller must ask for each
+    ``t`` from ``start`` to ``end`` - 1 in turn.
 
-    `gather_children` looks families up into ``families``, of `FAMILIES` bytes. Places must be asked for in order.
+    For every `BATCH` rows `gather_children` writes the families to ``families``, `FAMILIES` bytes.
     """
     number = (t - start) & U(BATCH - 1)
     if number == U(0):
@@ -406,7 +408,7 @@ def layer_of(p, o):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_layers(ctx, start, end, layers):
-    """Count rows ``start..end`` by layer in the words at ``layers``; a layer is counted in the word after its own."""
+    """Count the rows ``start`` to ``end`` - 1 by layer: a row of layer n adds 1 to word n + 1 at ``layers``."""
     row = i2u(start)
     while row < i2u(end):
         record = row_at(ctx, row)

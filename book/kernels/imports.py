@@ -331,7 +331,8 @@ def move_at(address, out):
 
 @kernel("i64(u64,u64,u64,u64)")
 def text_line(line, end, discs, to):
-    """Read the line at address ``line``. Returns the address after it, 0 if it is unusual, wrong or too near ``end``.
+    """Read the line at address ``line``. Returns the address after it; 0 for a line that is wrong, has an unusual form,
+    or begins less than `MOST_LINE` bytes before ``end``.
 
     ``discs`` is the table of bytes of `text_load`. ``to`` gets the canonical board, then LINE_ words; the leaf's move
     is on that board.

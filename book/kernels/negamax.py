@@ -167,13 +167,13 @@ def merge_tally(to, tally):
 
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
-    """Recompute rows ``order[start..end]`` from their leaves and children, which are final. Returns the place where it
-    stopped: before ``end`` only if the wide table is full.
+    """Compute the scores, bounds and path counts of the rows ``order[start]`` to ``order[end - 1]`` (``start`` to
+    ``end`` - 1 if ``order`` is 0) from their leaves and their children, which must be up to date. Returns the index
+    where it stopped: ``end``, or a lower one if the wide table is full.
 
-    If ``order`` is 0 these are the rows ``start..end``, to be checked. ``margins`` is the address of the leaves'
-    margins. ``rule`` 0 is Edax's (links and leaf count), RULE_EGAROUCID Egaroucid's (only links count, and lines count
-    positions); with RULE_CHECK_ONLY nothing is stored. ``filters`` is the address of FILTER_ words; ``block`` holds
-    NEGAMAX_ words.
+    By Edax's ``rule``, 0, links and leaf count; by RULE_EGAROUCID only links count, and lines count positions. With
+    the bit RULE_CHECK_ONLY nothing is stored and the rows that would change are counted. ``margins`` is the address of
+    the leaves' margins, ``filters`` of FILTER_ words, ``block`` of NEGAMAX_ words.
 
     A leaf whose move has become a link is dropped, a child without a score passed over. If nothing counts, a position
     without links keeps its score if it has one; others take their leaf's score, or none. A score set by hand stays.

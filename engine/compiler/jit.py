@@ -102,8 +102,8 @@ class Kernel:
         return str(library._final_module), result.fndesc.llvm_func_name
 
     def wrapper(self, mangled: str) -> str:
-        """Return LLVM text of a C function around numba's function ``mangled``, which takes a pointer to its result and
-        returns a status; the status is ignored.
+        """Return LLVM text of a C function that calls numba's function ``mangled`` and returns its result. numba's
+        function takes the address for its result and returns a status, which the C function ignores.
         """
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
@@ -182,7 +182,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 def used_by(modules: Iterable[str], name: str) -> bool:
-    """Return whether the kernel ``name``, whose module must be imported, is in the package of one of ``modules``."""
+    """Return whether the kernel ``name`` is in the package of one of ``modules``. Its module must be imported."""
     packages = {module.rpartition(".")[0] for module in modules}
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 

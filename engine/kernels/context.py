@@ -219,9 +219,8 @@ Its low bits are not 0, so a board that has this key as its own has another buck
 
 @kernel("u64(u64,u64,u64,u64)", inline=True)
 def second_result(bucket, key, data, draft):
-    """Return the data word of a board's second entry if it covers ``draft``, else 0; ``data`` is the first entry's.
-
-    Returns 0 too if the first has exactly this draft.
+    """Return the data word of the board's second entry, which holds a result of another draft, if it covers ``draft``;
+    else 0. ``data`` is the data word of the first entry: if its draft is ``draft``, the result is 0.
     """
     if draft_of(data) != draft:
         other = probe(bucket, key ^ U(SECOND_PLACE))
@@ -369,7 +368,9 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """Return `table_answer` for the node at a level of the path; unless that is INFINITE, BEST becomes ANSWERED."""
+    """Return `table_answer` for the node at ``level``, from 1, of the thread's path. If that is a score, not INFINITE,
+    also set BEST to ANSWERED.
+    """
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
     alpha = lds64(place + U(24))
     score = table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32)))
@@ -414,14 +415,16 @@ def announce(ctx):
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def search_sign(key, alpha, draft):
-    """Return a number that identifies the search of a board with a window from ``alpha`` at ``draft``."""
+    """Return a number that identifies a search: the board by its ``key``, the window by its lower end ``alpha``, depth
+    and selectivity by ``draft``.
+    """
     return key ^ i2u(alpha + 64) ^ (draft << U(8))
 
 
 @kernel("u64(u64,i64,u64)", inline=True)
 def probcut_sign(key, alpha, draft):
-    """Return a number that identifies a vain try of ProbCut at a node, with a window from ``alpha`` at ``draft``; it
-    differs from `search_sign`.
+    """Return a number by which a thread marks that ProbCut failed to cut in a search. The arguments are those of
+    `search_sign`, whose number for the same search is another.
     """
     return ~search_sign(key, alpha, draft)
 

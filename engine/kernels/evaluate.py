@@ -168,7 +168,7 @@ def _signed(b, numbers, sign):
 
 
 def _update(source, target, x, flips, side):
-    """`update_features` in Python, pattern by pattern."""
+    """Do what `update_features` does, pattern by pattern, for kernels that run as Python."""
     turned = [square for square in range(64) if flips >> square & 1]
     for place in range(16 * _GROUPS):
         change = 2 * sum(_POWERS[square][place] for square in turned) + _POWERS[x][place]
@@ -183,7 +183,9 @@ played ``square`` and turned ``flips``.
 
 
 def _entries(b, features, side):
-    """Emit code for the indices of the mover's entries, from the start of all tables; yield vectors of 16 int32."""
+    """Emit code that finds the table entries of the position in ``features`` for ``side``, the mover. Yields their
+    indices, counted from the start of the first table, in vectors of 16 int32.
+    """
     sign = _sign(b, side)
     kind = ir.VectorType(i32, _LANES_AT_ONCE)
     middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
@@ -193,7 +195,8 @@ def _entries(b, features, side):
 
 
 def _addresses(b, features, side, base, size):
-    """Emit code for the addresses of the mover's entries, of ``size`` bytes each, in tables at ``base``; yield each.
+    """Emit code that finds the table entries of the position in ``features`` for ``side``, the mover. Yields the
+    address of each; the tables begin at ``base``, an entry has ``size`` bytes.
 
     The features are read one by one as they were stored, which is faster than to read vectors, change their signs and
     store them again. XOR with all ones gives the negative minus 1; ``base`` makes up for that.
@@ -206,7 +209,9 @@ def _addresses(b, features, side, base, size):
 
 
 def _gathered(b, features, weights, side, lanes):
-    """Emit code that sums the weights, without the constant, by gathers of 32 bits whose lower 8 are the weight."""
+    """Emit code that adds up the ply's weights for ``side``, the mover, without the constant. It gathers ``lanes``
+    words at once: 32 bits from the address of each weight, of which the lower 8 are the weight.
+    """
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
     total = zero
@@ -231,7 +236,7 @@ def _gathered(b, features, weights, side, lanes):
 
 
 def _loaded(b, features, weights, side):
-    """Emit code that sums the weights, without the constant, by single loads."""
+    """Emit code that adds up the ply's weights for ``side``, the mover, without the constant, one load for each."""
     total = const(0, i32)
     for address in _addresses(b, features, side, weights, 1):
         total = b.add(total, b.sext(load(b, address, i8, 1), i32))
@@ -251,7 +256,7 @@ def _emit_sum(b, features, weights, side):
 
 
 def _seen(features, side):
-    """Return the list of indices of the mover's entries, as `_entries` computes them, for kernels run as Python."""
+    """Return a list of the indices that the code of `_entries` computes, for kernels that run as Python."""
     numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
     return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
 
@@ -308,7 +313,9 @@ network_sum = simple(_emit_network, _network, s64, u64, u64, u64)
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
-    """Write the features of a position to FEATURE_BYTES at ``target``; ``p`` is side 0."""
+    """Write the features of a position to FEATURE_BYTES at ``target``. The owner of the discs ``p`` is side 0, that of
+    ``o`` side 1.
+    """
     for k in range(FEATURE_BYTES // 8):
         st64(target + i2u(8 * k), U(0))
     while p:
@@ -321,7 +328,9 @@ def set_features(p, o, target):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def weighted_result(ctx, features, side, empties):
-    """Return the sum of the network, or of the linear weights, for ``side``, before the curve, in 128ths of a disc."""
+    """Return what the network or the linear weights give for ``side``, the side to move, before the curve, in 128ths of
+    a disc. Sides are numbered as in `evaluate`.
+    """
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:
@@ -345,7 +354,9 @@ def curve_step(value):
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
-    """Return the static score for ``side`` (0 or 1), which is to move, in whole discs, -63..63."""
+    """Return the static score in whole discs, -63..63, for the side to move. ``side`` is its number in ``features``: 0
+    if its discs are counted with a plus there, 1 if with a minus.
+    """
     value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:

@@ -393,9 +393,8 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 
 @kernel("u64(u64,i64)", inline=True)
 def _must_return(ctx, depth):
-    """Return UNWIND after a look at everything that may set it: not 0 if the thread has to leave a node of ``depth``.
-
-    Calls `checkpoint` when the thread has counted enough nodes.
+    """Check the node limit, the stop word and, in a shared search from `CHECK_TEAM_FROM` plies on, the team. Return
+    UNWIND, which these checks may set: 0 if the search of the node goes on, else the thread has to leave the node.
     """
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
@@ -509,7 +508,9 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(i64,i64,i64)", inline=True)
 def iterated_selectivity(depth, selectivity, empties):
-    """Return the selectivity index at which a node is searched first, by `ITERATED`; -1 if it is not searched first."""
+    """Return the selectivity index of the search that precedes a node's search at index ``selectivity`` (internal
+    iteration, `ITERATED`); -1 if none does. Only a search to the end (``depth`` equals ``empties``) may have one.
+    """
     if depth == empties:
         for index, fewest, lower in ITERATED:
             if selectivity == index and depth >= fewest:

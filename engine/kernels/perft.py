@@ -319,8 +319,8 @@ def perft_play(square, depth, mode, memory):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, memory):
-    """Play ``square`` on those of the eight boards at ``boards`` that the mask ``stuck`` names, and walk on: the
-    opponent then has no move.
+    """Play ``square`` on those of the eight boards at ``boards`` whose bit is set in ``stuck``, after which the
+    opponent has no move, and walk the lines from there.
     """
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))

@@ -16,8 +16,9 @@ _INNER = 0x007E7E7E7E7E7E00
 
 
 def _line_masks():
-    """Return two lists, for steps to higher and to lower bits. Each has, for k = 1, 2 and 4, the masks by direction of
-    the squares from which k steps back lead off the board.
+    """Return two lists of masks, the first for steps to higher bits, the second for steps to lower ones. Each list has
+    three parts, for k = 1, 2 and 4, with a mask for each direction: the squares from which k steps back lead off the
+    board.
     """
 
     def off(dx, dy, k):
@@ -91,10 +92,10 @@ def _emit_stable(b, p, o, edges):
 
 
 def _stable(p, o, edges):
-    """`stable_discs` in Python, square by square."""
+    """Return what `stable_discs` does, square by square, for kernels run as Python; ``p`` are the owner's discs."""
 
     def along(squares):
-        """Return a mask of the owner's stable discs on the edge ``squares``, by the edge table."""
+        """Return a mask of the discs of ``p`` that are stable on the edge ``squares``, by the table at ``edges``."""
         own = sum((p >> s & 1) << k for k, s in enumerate(squares))
         other = sum((o >> s & 1) << k for k, s in enumerate(squares))
         mask = interpreted.load(edges + own * 256 + other, 1, signed=False)
