@@ -405,7 +405,11 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep ``answer``, a search's move and score for the mover, until `forget`, also over restarts."""
+        """Keep ``answer``, the move that a search of ``question`` has found and its score for the mover, until
+        `forget`.
+
+        A book with a journal keeps it over restarts.
+        """
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)
@@ -417,8 +421,9 @@ class Book:
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Record, also over restarts, how many steps of the schedule with the number ``schedule`` are finished; 0
-        removes the record.
+        """Record that ``done`` steps of the schedule numbered ``schedule`` are finished; 0 removes the record.
+
+        A book with a journal keeps it over restarts.
         """
         self._begin_change()
         if done:
@@ -458,7 +463,9 @@ class Book:
         self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def store_results(self, rows: Rows, results: Records) -> None:
-        """Store `RESULT` records for ``rows``, which are distinct; ``results`` are limited to `MOST_GAMES` in place."""
+        """Store ``results``, a `RESULT` record for each of the distinct ``rows``. Numbers above `MOST_GAMES` are
+        lowered to it, also in the argument.
+        """
         self._begin_change()
         for name in results.dtype.names or ():
             np.minimum(results[name], MOST_GAMES, out=results[name])
@@ -521,11 +528,11 @@ class Book:
     ) -> Removed:
         """Remove the marked rows; ``marked`` has a bool for each row. Other rows get new numbers.
 
-        With ``leaves``, the best link that a position loses becomes its leaf if it is better than the present leaf. A
-        link whose score rests on one set by hand does not. Scores are `stale` afterwards: none is recomputed, but a
-        position that loses its last link has no score then, unless it was set by hand. Without ``leaves``, if more than
-        1/`_WHOLE` of the book is removed, positions keep their scores, all count as stale, and ``rows`` is empty. A
-        cancellation leaves the book unchanged.
+        With ``leaves``, the best link that a position loses becomes its leaf if it is better than the present leaf;
+        links whose scores rest on one set by hand are passed over. Scores are `stale` afterwards: none is recomputed,
+        but a position that loses its last link has no score then, unless it was set by hand. If ``leaves`` is False and
+        more than 1/`_WHOLE` of the book is removed, positions keep their scores, all count as stale, and the result's
+        ``rows`` are empty. A cancellation leaves the book unchanged.
         """
         self._begin_change()
         table = self.table

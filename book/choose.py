@@ -21,7 +21,7 @@ class Choice(enum.Enum):
     """The results of games; the more games a move has, the less its score counts."""
 
     MIXED = "mixed"
-    """The results, among the moves whose score is within the randomness."""
+    """The results, among the moves at most `MoveChoice.randomness` discs below the best score."""
 
 
 class MoveChoice(NamedTuple):
@@ -47,7 +47,9 @@ _DISCS = 8
 
 
 def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
-    """Return the games won, drawn and lost, as weights, by the side that plays a move; zeros for a leaf."""
+    """Return the numbers of games won, drawn and lost by the side that plays ``move``; zeros for a leaf. They may be
+    fractions (`game_results`).
+    """
     if not move.linked:
         return 0.0, 0.0, 0.0
     won, drawn, lost = book.table.results(move.row)

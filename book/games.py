@@ -56,7 +56,7 @@ def squares_of(positions: Sequence[tuple[int, int]]) -> bytes:
 
 
 def packed(known: bytes, start: tuple[int, int], moves: bytes, score: int, source: str, *, learned: bool) -> bytes:
-    """Return a `GAME` record with the identity ``known``.
+    """Return the `GAME` record of a game whose `identity` is ``known``.
 
     ``start`` is the first position, seen from its side to move; ``moves`` are at most 62 squares, a byte each, without
     passes; ``score`` is in discs for the first mover; ``source`` names the game's origin. ``learned`` marks a game
@@ -85,7 +85,9 @@ COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", lea
 
 
 def new_games(games: Games, *before: Games) -> Games:
-    """Return the games whose identity is in none of ``before``; of games with the same identity the first."""
+    """Return those of ``games`` whose `identity` no game in ``before`` has; of games with the same identity the
+    first.
+    """
     seen = {mark for each in before for mark in each["identity"].tolist()}
     fresh = []
     for place, mark in enumerate(games["identity"].tolist()):
@@ -102,6 +104,8 @@ def without(games: Games, gone: Iterable[bytes]) -> Games:
 
 
 def sources(games: Games) -> dict[str, int]:
-    """Return the number of games of each source, by name; `COUNTS_WITHOUT_GAMES` does not count."""
+    """Return the number of games from each source, by the source's name; the entry `COUNTS_WITHOUT_GAMES` is
+    left out.
+    """
     names, numbers = np.unique(without(games, COUNTS_WITHOUT_GAMES["identity"].tolist())["source"], return_counts=True)
     return {name.decode(errors="ignore"): number for name, number in zip(names.tolist(), numbers.tolist(), strict=True)}

@@ -96,14 +96,16 @@ class LayerOrder:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
-        """Return the layers as ranges (start, end) of places in ``rows``, from the end of the game on; no position
-        depends on another of its range.
+        """Return each layer as a range (start, end), end excluded, of places in ``rows``, from the end of the game on.
+        No position depends on another of its layer.
         """
         begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
     def downwards(self, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-        """Yield ranges of places in ``rows`` from the opening to the game's end; ``progress`` is called after each."""
+        """Yield ranges (start, end), end excluded, of places in ``rows`` from the opening to the game's end. After
+        each, ``progress`` is called with ``stage``.
+        """
         for start, end in slices(len(self), _SLICE, stage, progress):
             yield len(self) - end, len(self) - start
 
@@ -165,7 +167,9 @@ _Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
 
 @contextlib.contextmanager
 def _pool(threads: int) -> Iterator[_Each]:
-    """Return a context manager that yields an `_Each`, which calls its function on ``threads`` threads."""
+    """Return a context manager that yields a function of two arguments. It calls its first argument with each range in
+    the second, on ``threads`` threads, and returns the results in order.
+    """
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return
@@ -174,7 +178,9 @@ def _pool(threads: int) -> Iterator[_Each]:
 
 
 def _parts(start: int, end: int, threads: int) -> list[_Range]:
-    """Return the range ``start..end`` divided into ``threads`` ranges of about equal length."""
+    """Divide the numbers from ``start`` to ``end`` - 1 into ``threads`` ranges (start, end), end excluded, of about
+    equal length.
+    """
     return list(itertools.pairwise(start + (end - start) * k // threads for k in range(threads + 1)))
 
 
@@ -260,8 +266,8 @@ def negamax_from(
     """Do as `negamax` does if only the ``touched`` rows, and all that depend on them, are stale.
 
     Only changed rows and their ancestors are visited. Returns the number of rows whose score or bounds changed; None if
-    a row has too many parents to list, so that `negamax` is needed. ``replaced`` is called for the visited rows. After
-    a cancellation ``touched`` has the rows from which to continue.
+    a row has too many parents to list, so that `negamax` is needed. ``replaced`` gets the rows visited, a layer at a
+    time, with their old and new records. After a cancellation ``touched`` has the rows from which to continue.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}

@@ -341,9 +341,11 @@ class BookTable(TableMemory):
         return counts
 
     def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Verify a mapped file and gather the index, then return `filters` whose bits the caller must set before use.
+        """Return filters with all bits unset: before use the caller must set those of all positions
+        (`Filters.of_counts`).
 
-        Raises `Damaged` in a damaged file.
+        ``counts`` are what `by_empties` returns, if known. Verifies a mapped file and gathers the index
+        (`gather_index`); raises `Damaged` in a damaged file.
         """
         self.check_all(progress)
         self.gather_index()

@@ -134,7 +134,10 @@ class Replay:
     """
 
     def __init__(self, players: Boards, opponents: Boards, white: npt.NDArray[np.bool_], squares: Numbers) -> None:
-        """``squares`` has the games' moves without passes, 0 = A1: an array (games, n), filled up with `NO_SQUARE`."""
+        """Each argument has an item for each game: the first board's discs of the side to move (``players``) and of the
+        other side, whether White moves first, and a row of ``squares``: the moves without passes, 0 = A1, filled up
+        with `NO_SQUARE`.
+        """
         self.players, self.opponents, self.white = players.copy(), opponents.copy(), white.copy()
         self.legal = np.ones(len(players), np.bool_)
         self._squares = np.pad(squares, ((0, 0), (0, 1)), constant_values=NO_SQUARE)

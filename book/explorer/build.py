@@ -140,7 +140,9 @@ class _Reader:
 
 
 def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
-    """Return the arguments of `Replay`: a triple (players, opponents, whether White moves) of starts, and squares."""
+    """Return the arguments of `Replay` for these games: a triple of arrays (players, opponents, white), and the
+    squares.
+    """
     squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)
     starts = (
         np.array([game.start.player for game in games], np.uint64),
@@ -157,7 +159,10 @@ def _write(
     replay: Replay,
     progress: Callable[[str, int, int], None],
 ) -> tuple[int, int]:
-    """Write an index; return the number of positions and visits."""
+    """Write an index of ``games``, whose moves ``replay`` has; return the numbers of positions and visits.
+
+    ``names`` has each name to which ``games`` refers, in the order of their numbers.
+    """
     texts = [name.encode() for name in names]
     header = np.zeros(1, HEADER)
     header["magic"], header["games"], header["names"] = MAGIC, len(games), len(texts)

@@ -68,8 +68,8 @@ class Filter(NamedTuple):
     """Which games count: those that meet every condition given.
 
     ``player`` is a part of either player's name, ``black`` and ``white`` of that side's name, ``event`` of the
-    tournament's or the file's name, all in any case. The year is ``from_year`` or later and ``to_year`` or earlier, 0
-    for any. With either limit, games of unknown year do not count.
+    tournament's or the file's name; capitals count as small letters. The year is ``from_year`` or later and ``to_year``
+    or earlier, 0 for any. If either year is given, games of unknown year do not count.
     """
 
     player: str = ""
@@ -84,9 +84,9 @@ NO_FILTER = Filter()
 
 
 class ListedGame(NamedTuple):
-    """A game that reached a position: names, year or 0, tournament, file, and Black's score in discs or None.
+    """A game that reached a position; ``move`` is the move that was played there.
 
-    ``move`` is the move that was played in that position.
+    ``year`` is 0 if unknown, ``event`` the tournament, ``result`` Black's score in discs, None if unknown.
     """
 
     black: str
@@ -189,7 +189,9 @@ class GamesIndex:
         return NoIndex(f"{quoted(self.path)}: not an index of games, or damaged: make it with desdaemon games index")
 
     def _part(self, kind: Any, number: int) -> npt.NDArray[Any]:
-        """Return the next part of the file, an array of ``number`` items. Raises `NoIndex` if the file is too short."""
+        """Return the next part of the file, an array of ``number`` items of the numpy type ``kind``. Raises `NoIndex`
+        if the file is too short.
+        """
         width = np.dtype(kind).itemsize
         if number > (self._size - self._place) // width:
             raise self._damaged()
@@ -267,7 +269,9 @@ class GamesIndex:
         return Played(tuple(moves), tuple(self._game(*one) for one in sorted(listed)[:games]))
 
     def _checked(self, visits: Numbers, passing: npt.NDArray[np.bool_] | None) -> Numbers:
-        """Return the visits of the games that pass the filter. Raises `NoIndex` if a visit has no valid game number."""
+        """Return the visits of the games in the mask ``passing``, or of all games if it is None. Raises `NoIndex` if a
+        visit has no valid game number.
+        """
         if int(visits.max()) >> 1 >= len(self.games):
             raise self._damaged()
         return visits if passing is None else visits[passing[visits >> 1]]
@@ -322,7 +326,7 @@ class GamesIndex:
         return passing
 
     def _named(self, wanted: str, field: str) -> npt.NDArray[np.bool_]:
-        """Return a mask of the games whose name in ``field`` contains ``wanted``, in any case."""
+        """Return a mask of the games whose ``field``, a name, contains ``wanted``; capitals count as small letters."""
         if not self._lower:
             self._lower = [self.name(number).lower() for number in range(len(self._ends))]
         matching = np.array([wanted.lower() in name for name in self._lower] + [False])

@@ -51,8 +51,10 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker) -> 
 
 
 class BookGame(NamedTuple):
-    """A game from the initial position: its moves (squares 0..63; passes may be left out), the final score in discs for
-    the first mover if known, other marks of identity such as players and date, and the name of its file.
+    """A game from the initial position; its ``moves`` are squares 0..63, and passes may be left out.
+
+    ``score`` is the final score in discs for the first mover, None if unknown. ``about`` tells games with the same
+    moves apart, for example by players and date. ``source`` is the name of the game's file.
     """
 
     moves: bytes
@@ -89,9 +91,9 @@ def add_games(
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the end, so that a command
     that was cancelled and is repeated counts each once. ``games`` is then iterated twice, so it must not be an
-    iterator. A game with the same moves and marks of identity as a counted one is not counted again; games of one file
-    without marks are different games even if their moves are equal. ``adjusting`` also makes each lost game's line less
-    attractive to its loser (`game_results.adjust`).
+    iterator. A game with the moves and the ``about`` of a counted one is not counted again; games of one file with an
+    empty ``about`` are different games even if their moves are equal. ``adjusting`` also makes each lost game's line
+    less attractive to its loser (`game_results.adjust`).
     """
     job = GrowthCommand(book, worker)
     problems: list[str] = []
@@ -146,7 +148,7 @@ class _PlayCounts:
         self._waiting = 0
 
     def add(self, keys: Words) -> None:
-        """Count the positions of further games; ``keys`` has each game's positions once."""
+        """Count the positions of further games; ``keys`` has each position once for every game that reaches it."""
         self._new.append(keys)
         self._waiting += len(keys)
         # So the memory is that of the distinct positions, and each is sorted only a few times.
@@ -181,8 +183,8 @@ def _add_keys(job: GrowthCommand, keys: Words) -> None:
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:
-    """Count the results of all games with a known score in one step. Returns how many games were counted now, and how
-    many had been before.
+    """Count the results of all games with a known score, in one step; with ``adjusting`` make each lost game's line
+    less attractive to its loser. Returns the numbers of games counted now and of games that had been counted before.
     """
     new = bytearray()
     repeated: Counter[bytes] = Counter()

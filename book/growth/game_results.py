@@ -79,7 +79,8 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
     ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other; passes are positions too. At the
     last position in the book the loser's won games are scaled by `SHRINK` and its lost games by `GROW`, at earlier
-    positions by less (`weight`). A weight never becomes 0, so that a line can be chosen again. Raises `OutOfRange`.
+    positions by less (`weight`). A weight never becomes 0, so that a line can be chosen again. Raises `OutOfRange` for
+    another ``loser``.
     """
     within("loser", loser, 0, 1)
     changed = 0
@@ -100,7 +101,10 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 class Tally(NamedTuple):
-    """Results of some games: a `RESULT` record for each row, and the factors by which learning multiplies them."""
+    """The results of some games, added up for each of ``rows``: a `RESULT` record for the side to move in its position.
+
+    Learning multiplies the position's won and lost games, these results included, by the factors ``won`` and ``lost``.
+    """
 
     rows: Rows
     results: Records
@@ -142,7 +146,10 @@ def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) ->
 
 
 def _shares(rows: Rows, lengths: list[int]) -> Weights:
-    """Return the `weight` of each position of games of these ``lengths``; ``rows`` has -1 for those not in the book."""
+    """Return the `weight` of each position of some games, one game after another.
+
+    ``rows`` has the positions' rows, -1 for those not in the book; ``lengths`` has each game's number of positions.
+    """
     shares = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
         inside = np.flatnonzero(game >= 0)
@@ -235,7 +242,8 @@ def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, 
     """Return the record of a game that was just played; it differs from every other game, even one of the same moves.
 
     ``positions`` run from the start of the game on, each seen from the side to move, so that sides alternate and passes
-    are positions too; ``score`` is the final score in discs for the first mover. Raises `OutOfRange`.
+    are positions too; ``score`` is the final score in discs for the first mover. Raises `OutOfRange` for a score
+    outside -64..64.
     """
     within("final score", score, -64, 64)
     return unpacked(

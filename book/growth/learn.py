@@ -123,7 +123,8 @@ class _Rounds(LongCommand):
     def ask(
         self, player: int, opponent: int, level: int, excluded: int = 0
     ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Return the best move and its score in discs for ``player``.
+        """Return the best move outside the mask ``excluded``, by a search of ``level``, and its score in discs for
+        ``player``.
 
         If the book remembers an answer, it is used. Otherwise the question is yielded, and the book remembers the
         answer. Raises `WorkCancelled` if the search, or one before it, was stopped.
@@ -141,8 +142,9 @@ class _Rounds(LongCommand):
         return answer
 
     def follow(self, lines: list[SearchLine[R]]) -> list[R]:
-        """Run lines of searches in parallel and return their results in order. Reports progress; raises
-        `WorkCancelled`.
+        """Run ``lines`` in parallel as `Worker.follow` does, report progress, and return their results in order.
+
+        Raises `WorkCancelled` if the command was cancelled.
         """
         results: list[R] = []
         with closing(self.worker.follow(lines)) as following:
@@ -213,8 +215,8 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
 
 
 def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: ProgressCallback) -> list[int]:
-    """Return the rows of a walk, less than ``depth`` moves from the initial position, whose leaf is at fault
-    (`layout.OPEN` ...); ascending.
+    """Return the rows of visited positions whose leaf is faulty (`layout.OPEN` ...), ascending. Only positions less
+    than ``depth`` moves from the initial position count.
     """
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
     found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), progress)[:, 0].tolist()

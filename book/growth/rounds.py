@@ -148,7 +148,7 @@ class Worker:
                     future.cancel()
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """Yield the result of each line, in order; the lines run in parallel.
+        """Carry out the searches that ``lines`` yield, several lines in parallel. Yields each line's result, in order.
 
         To end early, close the generator: it stops the running searches.
         """
@@ -281,8 +281,8 @@ class GrowthCommand(LongCommand):
         self.book.checked()
 
     def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions. Then search new leaves for those with a faulty leaf, and for their parents whose
-        leaf has become a link.
+        """Add canonical positions. Then search a new leaf for each of them whose leaf is faulty, and for each parent
+        whose leaf has become a link.
         """
         table = self.book.table
         whole = self.book.complete or not len(self.book)

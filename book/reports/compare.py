@@ -78,10 +78,12 @@ _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 def merge(
     book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, progress: ProgressCallback = no_progress
 ) -> Merged:
-    """Add every position of ``other`` to ``book``; a position of both gets the `better` entry. Then run negamax.
+    """Add every position of ``other`` to ``book``, then run negamax on ``threads`` threads. A position of both gets the
+    `better` entry; with ``keep_ours`` it keeps that of ``book``.
 
-    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). A cancellation leaves
-    the positions merged so far. Game results are added at the end, so a merge that is repeated adds them only once.
+    Leaves that became links are dropped, so that leaves can be open afterwards: `add.fix` searches them. A cancellation
+    keeps the positions merged so far. Game results are added last, so a merge that is repeated after a cancellation
+    adds them only once.
     """
     replaced = kept = conflicting = 0
     size = len(book)

@@ -265,7 +265,9 @@ def check_games(
 
 
 def _different(pairs: list[Words]) -> Words:
-    """Return the distinct rows of some arrays (n, 4)."""
+    """Return the distinct rows of ``pairs``, arrays (n, 4) of a position and the one after a move, as one such
+    array.
+    """
     rows = np.ascontiguousarray(np.concatenate(pairs))
     return np.unique(rows.view("V32")).view(np.uint64).reshape(-1, 4)
 

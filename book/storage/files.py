@@ -76,7 +76,7 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
 
 
 def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
-    """Release the memory of a file's bytes ``start`` to ``end`` if `content` mapped it; they can still be read.
+    """Release the memory of a file's bytes ``start`` to ``end`` - 1 if `content` mapped it; they can still be read.
 
     All bytes before ``start`` must have been released.
     """

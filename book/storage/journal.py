@@ -129,7 +129,9 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _end(data: bytes, at: int, sequence: int) -> int:
-    """Return the byte after the frame at byte ``at``, by its header; 0 if frame number ``sequence`` cannot be there."""
+    """Return the byte of ``data`` after the frame that begins at byte ``at``; 0 if frame number ``sequence`` cannot
+    begin there. Only the header is checked.
+    """
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, _, reserved = FRAME.unpack_from(data, at)
@@ -138,14 +140,16 @@ def _end(data: bytes, at: int, sequence: int) -> int:
 
 
 def _matches(data: bytes, at: int, end: int, previous: int) -> bool:
-    """Return whether the frame from ``at`` to ``end`` has a checksum that continues ``previous``, the one before it."""
+    """Return whether the frame from byte ``at`` to ``end`` - 1 matches its checksum, which is chained to that of the
+    frame before it, ``previous``.
+    """
     length, kind, number, stored, _ = FRAME.unpack_from(data, at)
     return bool(stored == _checksum(length, kind, number, data[at + FRAME.size : end], previous))
 
 
 def _later_frames(data: bytes, at: int, sequence: int, checksums: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    """Yield places where a frame may begin after the damaged one at ``at``: its byte in ``data``, its number, and the
-    checksum of the frame before it, which its own continues.
+    """Yield places where a frame may begin after the damaged frame number ``sequence`` at byte ``at``: the byte in
+    ``data``, the frame's number, and the checksum of the frame before it, to which its own is chained.
 
     For the next frame both ``checksums`` of the damaged one, stored and computed, are tried: either may be right.
     """
@@ -263,14 +267,17 @@ def set_aside(path: Path, torn_scan: Scan) -> Path:
 
 
 def create(path: Path, book: int, base: int) -> None:
-    """Replace the journal by an empty one, for a file of ``book`` that includes entry ``base``. Raises
-    `WriteFailed`.
+    """Replace the journal by an empty one. ``book`` is the identity of the book's file, ``base`` the number of the last
+    entry that this file includes. Raises `WriteFailed`.
     """
     rewrite(path, book, base, [])
 
 
 def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
-    """Replace the journal by one with the content of ``frames``, numbered from ``base`` + 1. Raises `WriteFailed`."""
+    """Replace the journal by one with the kinds and payloads of ``frames``, numbered from ``base`` + 1.
+
+    ``book`` is the identity of the book's file. Raises `WriteFailed`.
+    """
     data = bytearray(_header(book, base))
     checksum = zlib.crc32(data)
     for sequence, (_, kind, payload) in enumerate(frames, base + 1):

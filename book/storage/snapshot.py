@@ -359,9 +359,10 @@ class Mapped(NamedTuple):
 
 
 def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
-    """Compare all blocks of a file with their checksums; raises `Unreadable`, which names the first bad block.
+    """Compare all blocks of a file with their checksums, ``sums``. Raises `Unreadable`, which names the first bad
+    block.
 
-    It reads the file, not the mapped memory, so that changes may run meanwhile.
+    This reads the file, not the mapped memory, so that changes may run meanwhile.
     """
     block = header.block
     many = _OLD_BLOCK // block
@@ -458,8 +459,8 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a file, as byte and size, that opening copies or verifies: the table of segments, the last
-    chunk, the wide counts, the counts, the games, and the last chunk of results.
+    """Yield (first byte, number of bytes) of each part of a file that opening copies or verifies: the table of
+    segments, the last chunk, the wide counts, the counts, the games, and the last chunk of results.
     """
     tail = header.stored % CHUNK_ROWS
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize

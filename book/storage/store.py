@@ -269,8 +269,8 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Set the flag in the file, if possible, that the journal has changes: a copy without the journal is then
-        noticed.
+        """Set, if possible, the file's flag that its journal has changes. With it, a copy of the file alone is noticed
+        to lack them.
         """
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):
@@ -325,8 +325,8 @@ class Store:
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
 
     def undoable(self) -> list[str]:
-        """Return the texts of the commands that `undo` can take back, oldest first: those since the file was written.
-        Raises `WriteFailed` if the last changes cannot be written before.
+        """Commit, then return the texts of the commands that `undo` can take back, oldest first: those since the file
+        was written. Raises `WriteFailed` if the commit fails.
         """
         frames, places = self._commands()
         lines = [frames[place].payload.decode(errors="replace") for place in places]

@@ -309,8 +309,9 @@ class TableMemory:
             self._strays = 0
 
     def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield ranges of ``step`` numbers below ``count``, holding the lock while the caller works on each, and
-        pausing now and then for other threads.
+        """Yield ranges (start, end), end excluded, of at most ``step`` numbers below ``count``; with ``backwards`` the
+        last comes first. The lock is held while the caller works on a range, and after every `_TURN_S` a pause lets
+        other threads have it.
         """
         starts = range(0, count, step)
         begun = time.monotonic()

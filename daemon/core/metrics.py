@@ -22,8 +22,8 @@ BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 
 def account_of(client: str) -> str:
-    """Return the account to which a client's work is charged, the part of its name before ``/``: the name of its key,
-    or without a key the way it is connected.
+    """Return the account to which a client's work is charged: the part of the client's name before ``/``. It is the
+    name of its key or, without a key, the way it is connected.
     """
     return client.partition("/")[0]
 

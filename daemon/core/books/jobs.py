@@ -290,9 +290,10 @@ class BookJobs:
         """Run ``work`` on a thread of its own when its turn comes; with ``writes`` the job is exclusive, see
         `JobTurns`.
 
-        ``work`` gets the job, for progress and cancellation, and returns the result; its exception fails the job.
-        ``before`` is called with the job before it can start. ``number`` was reserved by `reserve`; with 0 the job gets
-        the next free number. After `close` the job ends at once, cancelled.
+        ``op`` names the work and ``client`` the caller in the list of jobs. ``work`` gets the job, for progress and
+        cancellation, and returns the result; its exception fails the job. ``before`` is called with the job before it
+        can start. ``number`` was reserved by `reserve`; with 0 the job gets the next free number. After `close` the job
+        ends at once, cancelled.
         """
         job = self._new(op, work, client, number)
         before(job)
@@ -316,7 +317,8 @@ class BookJobs:
     def register(self, number: int, op: str, client: str) -> BookJob:
         """List a job that is not on the book; the caller runs it, sets its state, reports progress and ends it.
 
-        Its ``number`` must be far above those of book jobs, which begin at 1. It stays listed until `remove`.
+        ``op`` names the work and ``client`` the caller in the list. ``number`` must be far above those of book jobs,
+        which begin at 1. The job stays listed until `remove`.
         """
         job = BookJob(number, op, client, _no_work)
         job.on_book = False

@@ -118,8 +118,8 @@ class AnalysisCache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write all entries to ``path``, which `clear` will delete. If that raises `OSError`, the old file stays. Calls
-        from several threads run one after another.
+        """Write all entries to ``path``; a later `clear` deletes that file. Raises `OSError`, and the old file then
+        stays. Calls from several threads run one after another.
         """
         with self._saving:
             self._path = path
@@ -155,8 +155,8 @@ class AnalysisCache:
         return b"".join(struct.pack("<H", len(content)) + key + content for key, content in entries)
 
     def load(self, path: str) -> str:
-        """Add the entries of a file, which `clear` will delete. Returns the reason why the file is not used; "" if it
-        is used, or missing.
+        """Add the entries of the file ``path``; a later `clear` deletes it. Returns the reason why the file is not
+        used; "" if it is used, or missing.
         """
         self._path = path
         try:

@@ -136,8 +136,10 @@ class Terms:
 
 
 class Question(NamedTuple):
-    """A position of a request, its ``number`` from 0, and its limits; ``allow`` is a mask of the moves to consider,
-    ``over`` tells whether the game is over.
+    """A position of a request, with its limits; ``number`` is its index in the request.
+
+    ``allow`` is a mask of the moves to consider, ``over`` tells whether the game is over, and ``canonical`` is the
+    position in canonical form.
     """
 
     terms: Terms

@@ -65,9 +65,7 @@ class ClientRecord:
         return False
 
     def rename(self, name: str) -> None:
-        """Set ``name``, and ``account``, to which the client's work is charged: its key or, without a key, the kind of
-        its connection.
-        """
+        """Set ``name``, and with it ``account``, to which the client's work is charged (`account_of`)."""
         self.name = name
         self.account = account_of(name)
 
@@ -238,13 +236,15 @@ class TextLines(Protocol):
         """
 
     def refused(self, client: ClientRecord) -> None:
-        """Note a line of a client that was refused without `request`: until all lines end, later ones do not outlive
-        the client.
+        """Note that a line of ``client`` was refused before it came to `request`.
+
+        Until no line of the client runs or waits, further lines do not outlive the client; if it has gone already, they
+        are not run at all.
         """
 
     def leave(self, client: ClientRecord) -> None:
-        """Note that a client has gone. Cancels its lines without an effect besides the reply, and all lines after the
-        last one that outlives the client.
+        """Note that a client has gone. Its lines go on up to the last one that outlives the client, but those that only
+        ask for a reply are cancelled, as are all later lines.
         """
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:

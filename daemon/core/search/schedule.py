@@ -88,9 +88,9 @@ class Task:
     """A piece of work for one to ``threads`` threads, of a ``client`` with a ``key``.
 
     Of the tasks of one client and purpose those of higher ``priority`` go first. A task that is not ``interruptible``
-    keeps its threads until it is over; a task that ``restarts`` starts over after an interruption. The owner defines
-    `start` and `interrupt`, which the schedule never calls, sets ``reported``, and releases the task after each turn.
-    All other attributes are the schedule's.
+    keeps its threads until it is over; a task that ``restarts`` starts over after an interruption. Subclasses define
+    `start` and `interrupt`, which the schedule never calls. Who runs the task sets ``reported``, and releases the task
+    after each turn. All other attributes are the schedule's.
     """
 
     def __init__(
@@ -160,10 +160,11 @@ class Task:
 
 
 class Meter:
-    """The time charged to a key, to a client of a key, or to a purpose of a client; nodes of a tree in this order.
+    """Measures the search time that is charged to a key, to a client of a key, or to a purpose of a client.
 
-    The charge at ``now`` is ``base + rate * now``. A node is active while it has ``tasks``; ``bases`` and ``rates`` are
-    the sums over its active children.
+    Meters are nodes of a tree: keys, below them their clients, below these their purposes. The charge at the time
+    ``now`` is ``base + rate * now`` seconds. A node is active while it has ``tasks``; ``bases`` and ``rates`` are the
+    sums of ``base`` and ``rate`` over its active children.
     """
 
     def __init__(self, parent: Meter | None) -> None:
@@ -226,8 +227,8 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Charge ``seconds`` of short work; the charge before counts at least as the siblings' average minus
-        `CREDIT_S`.
+        """Add ``seconds`` to the node's short work, which is first raised to the siblings' average charge minus
+        `CREDIT_S` if it is less.
         """
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
@@ -446,7 +447,7 @@ class ThreadSchedule:
         return next(iter(self._resuming)) if self._resuming else self._fairest(now)
 
     def _hurries(self, task: Task, now: float) -> bool:
-        """Return whether a short task goes first. One that does not is moved to ``_late``."""
+        """Return whether ``task``, which is short, goes first; if it does not, move it to ``_late``."""
         key, client, _ = task.meters
         if key.hurries(now) and client.hurries(now):
             return True
@@ -571,15 +572,18 @@ def _names(task: Task) -> tuple[tuple[Hashable, ...], ...]:
 
 
 def _first(task: Task, now: float) -> Task:
-    """Return the first waiting task of ``task``'s client and purpose, by priority, if it is short, else ``task``."""
+    """Return the waiting task of ``task``'s client and purpose that comes first by priority, or ``task`` itself if that
+    one is not short.
+    """
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
 
 
 def _lag(task: Task, other: Task, now: float) -> float | None:
-    """Return the seconds by which ``other``'s key, client or purpose was charged more than ``task``'s.
+    """Return how many seconds more ``other``'s key was charged than ``task``'s. If they have the same key, their
+    clients are compared; if also the same client, their purposes.
 
-    None if both charge the same purpose.
+    Returns None if these are the same too.
     """
     for mine, theirs in zip(task.meters, other.meters, strict=True):
         if mine is not theirs:

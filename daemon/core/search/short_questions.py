@@ -68,7 +68,7 @@ class QuestionQueue(Generic[_Question]):
     """
 
     def __init__(self, slots: int) -> None:
-        """``slots`` is the number of search threads: a turn leaves work for the others."""
+        """``slots`` is the number of search threads, among which turns divide the waiting questions."""
         self._slots = slots
         self.waiting: deque[tuple[_Question, int]] = deque()
         """The waiting questions, each with its estimated µs of work, oldest first."""
@@ -76,7 +76,7 @@ class QuestionQueue(Generic[_Question]):
         self.turn_waiting = False
 
     def put(self, question: _Question, estimated_us: int) -> bool:
-        """Add a question and its estimated µs of work. Returns whether to add a turn to the scheduler."""
+        """Add a question and its estimated µs of work. Returns whether the caller must add a turn to the scheduler."""
         self.waiting.append((question, estimated_us))
         self._total_us += estimated_us
         return self._ask()
@@ -124,7 +124,9 @@ _Asked = tuple[QuestionReceiver[Any], ShortQuestion]
 
 
 class QuestionTurns:
-    """The queues of all owners, on the search threads. Any thread may call the methods."""
+    """Answers short questions in turns of the search threads, with a `QuestionQueue` for each `Owner`. Any thread may
+    call the methods.
+    """
 
     def __init__(self, workers: SearchThreads, mistake: Callable[[], None]) -> None:
         """``mistake`` is called in the handler of an unexpected exception."""
@@ -134,7 +136,7 @@ class QuestionTurns:
         self._queues: dict[Owner, QuestionQueue[_Asked]] = {}
 
     def submit(self, owner: Owner, receiver: QuestionReceiver[Q], questions: list[tuple[Q, int]]) -> None:
-        """Queue questions of an owner, in this order, each with its estimated microseconds."""
+        """Queue questions of ``owner``, in this order, each with its estimated µs; ``receiver`` gets the results."""
         with self._lock:
             queue = self._queue(owner)
             wanted = [queue.put((receiver, question), estimated_us) for question, estimated_us in questions]

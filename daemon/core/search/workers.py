@@ -65,8 +65,8 @@ class EnginePool:
 
 
 class Owner(NamedTuple):
-    """The key and the client charged for a search, its purpose, and its priority (the higher first) among this client's
-    searches for the purpose.
+    """The key, the client and the purpose to which a search is charged. Of one client's searches for a purpose those of
+    higher ``priority`` come first.
     """
 
     purpose: Purpose
