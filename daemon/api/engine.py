@@ -45,8 +45,8 @@ class Engine:
     ``level`` (0 to 60) applies to searches that give no other. ``threads`` (default: all processors) search together,
     or in `analyze_many` a board each. The table has 2**``hash_bits`` entries of 16 bytes. ``eval_file`` names other
     weights, ``book`` a file of any book format, or ``builtin`` for the book that ships. The book is only read. With a
-    ``strength``, a rating from 800 to 2700, `best_move` errs as people of that rating do. The
-    first engine on a machine is compiled, which takes about a minute and is reported on standard error.
+    ``strength``, a rating from 800 to 2700, `best_move` errs as people of that rating do. The first engine on a machine
+    compiles its kernels, which takes about a minute and is reported on standard error.
 
     A board may be given as the text that `Board` reads. Any thread may call the methods; searches of one engine take
     turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be used.
@@ -361,8 +361,8 @@ class Engine:
     # Searching
 
     def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
-        """Return limits, number of lines and mask of moves for arguments of `analyze`. Raises `TypeError` for
-        others.
+        """Return the limits, the number of moves to report and the mask of moves to search, from ``how``, arguments of
+        `analyze` by name. Raises `TypeError` for other names.
         """
         asked = dict(how)
         allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)
@@ -453,7 +453,7 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
 
 
 def searched_move(board: Board, line: MoveLine) -> SearchedMove:
-    """Return a line of an analysis of ``board`` as a judgement has it."""
+    """Return ``line``, from an analysis of ``board``, in the form that a `JudgedMove` has."""
     moves = tuple(map(parse_move, line.pv))
     full = line.depth >= board.empties
     score = MoverScore(int(line.score.discs))
@@ -465,8 +465,8 @@ def _name(move: int) -> str:
 
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
-    """Return the moves to search as a mask: all squares if ``allow`` is None, empty or a forced pass. Raises `BadInput`
-    for an illegal move.
+    """Return the squares of the moves in ``allow`` as a mask; all squares if ``allow`` is None or names no move but a
+    pass. Raises `BadInput` for an illegal move.
     """
     if allow is None:
         return rules.FULL

@@ -1,6 +1,6 @@
-"""The options of a start: the configuration file, then Edax's ``edax.ini``, then the command line.
+"""Reads the options of a start: the configuration file, then Edax's ``edax.ini``, then the command line.
 
-All this runs on the main thread before the first prompt, so its time counts.
+All this runs on the main thread before the first prompt, which waits for it.
 """
 
 from __future__ import annotations
@@ -94,11 +94,12 @@ def read_arguments(
     settings: SessionSettings | None = None,
     chosen: bool = False,
 ) -> Invocation:
-    """Parse the options of a command line into ``settings``, or into new ones.
+    """Parse the options of a command line into ``settings``, or into new ones. ``protocol`` applies if no option names
+    one.
 
     Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax (``edax_name``) or one of
-    Edax's options is given. ``-edax-compatible on|off`` takes precedence; ``chosen`` says that it was given before this
-    command line. Options may have any number of dashes.
+    Edax's options is given, unless ``-edax-compatible on|off`` is set, here or before this command line (``chosen``).
+    Options may have any number of dashes.
 
     Raises `UsageError`, and `UnusableFile` for an option file with a wrong value; one that cannot be read gives a
     warning.

@@ -55,7 +55,7 @@ def switches(command: SubCommand) -> list[Switch]:
 
 
 def words(command: SubCommand) -> list[str]:
-    """Return the words that may follow a sub-command: kinds, stages, choices."""
+    """Return the fixed words that may follow a sub-command, such as the stages of `train`."""
     parser = command.parser()
     if parser is None:
         return re.findall(rf"^desdaemon {command.name} ([a-z]+)", command.usage(), re.MULTILINE)

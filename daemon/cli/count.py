@@ -183,7 +183,8 @@ def _perft(asked: argparse.Namespace) -> int:
 
 
 class StepProgress:
-    """Shows progress in steps: at a terminal on one line, elsewhere as a new line now and then.
+    """Shows progress in steps: at a terminal on one line, at most every `TERMINAL_S` seconds, elsewhere as a new line,
+    at most every `LOG_S` seconds.
 
     Use it in a ``with`` statement, on one thread: it clears its line at the end.
     """
@@ -199,7 +200,9 @@ class StepProgress:
         self._line.clear()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of ``what`` are done; shown now and then."""
+        """Report that ``done`` of ``total`` steps of ``what`` are done; not shown if it comes too soon after the last
+        one shown.
+        """
         now = time.monotonic()
         if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
             return
@@ -231,7 +234,7 @@ class ElapsedTime:
         self.pause()
 
     def pause(self) -> None:
-        """Clear the line before an answer is printed, and count from 0 again."""
+        """Clear the line and count from 0 again. Call this before an answer is printed."""
         with self._lock:
             self._begun = time.monotonic()
             self._line.clear()

@@ -29,8 +29,8 @@ CHUNKS = SearchKind[BoardChunk, ChunkAnswer](remote.score_batch, ChunkAnswer, _n
 
 
 def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
-    """Return a function that scores chunks by the workers of the scheduler at ``address``. It yields the number of each
-    chunk with its scores, in order of arrival, or with None if a stop prevented them.
+    """Return a function that has chunks scored by the workers of the scheduler at ``address``. It yields the number of
+    each chunk with its scores, or with None if a stop prevented them, in order of arrival.
 
     ``tls`` is the folder of certificates or "". A search's table has 2 to the power ``hash_bits`` entries. Raises
     `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.

@@ -127,8 +127,8 @@ def run_worker(options: WorkerOptions) -> int:
 
 
 async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
-    """Work until the time ``ends``, connecting again when the scheduler is lost. Returns the exit status; raises
-    `BadInput` if the first connection fails.
+    """Work until the time ``ends`` (`time.monotonic`), connecting again when the scheduler is lost. Returns the exit
+    status; raises `BadInput` if the first connection fails.
     """
     from distributed import Worker
 

@@ -99,9 +99,9 @@ class ClusterSearches(Generic[S, A]):
         figures: Callable[[int, int, float], None] = lambda workers, slots, busy: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` answers a search in this process; it returns None after a stop. It is called on ``local`` threads,
-        which help the workers, and on the caller's thread for searches that the cluster cannot do and for those to
-        which two workers gave different answers.
+        """``own`` is the identity that workers must have. ``here`` answers a search in this process; it returns None
+        after a stop. It is called on ``local`` threads, which help the workers, and on the caller's thread for searches
+        that the cluster cannot do and for those to which two workers gave different answers.
 
         A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
@@ -233,7 +233,7 @@ class ClusterSearches(Generic[S, A]):
         future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done, finished))
 
     async def _fetch(self, number: int, future: Future[Any], finished: queue.SimpleQueue[_Done]) -> None:
-        """Read the outcome of a batch.
+        """Read the outcome of the batch ``number`` from ``future`` and put it into ``finished``.
 
         Runs on the event loop of dask's client, which reads outcomes that arrive together in one message; a thread
         would read them one by one.
@@ -244,9 +244,10 @@ class ClusterSearches(Generic[S, A]):
         finished.put(_came_back(number, reading))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
-        """Return a digest that is equal for equal searches, so that a search wanted twice at a time is made once.
+        """Return a digest of a batch as dask's key for its task: two tasks with one key are done once.
 
-        Checks and repeated batches have digests of their own: the scheduler may still have the first task.
+        It differs for a check and for a repeated batch, because the scheduler may still have the task of the first
+        batch.
         """
         asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
@@ -262,8 +263,8 @@ class ClusterSearches(Generic[S, A]):
         self._done.put(_Done(batch.number, "", answers, None))
 
     def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Enter all finished batches in the window, waiting up to ``wait_s`` seconds for the first. Batches searched in
-        this process are removed from ``helping``.
+        """Enter all finished batches in the window, waiting up to ``wait_s`` seconds for the first. ``helping`` has the
+        numbers of batches at work in this process; those of finished ones are removed.
         """
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
@@ -381,8 +382,8 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Note when the scheduler last heard from a worker (``last_seen``); report once a worker that has been silent
-        for `QUIET_S`.
+        """Note, at the time ``now``, that the scheduler heard from a worker at ``last_seen`` on its own clock. A worker
+        that has been silent for `QUIET_S` is reported, once for each silence.
         """
         seen_before, since = self._seen.get(address, (0.0, now))
         if last_seen != seen_before:
@@ -499,7 +500,9 @@ class ClusterPool(Worker):
             raise WorkCancelled from None
 
     def _counted(self, answer: WorkerAnswer | None) -> tuple[int, int] | None:
-        """Return an answer's move and score, and count its nodes, which are 0 for searches in this process."""
+        """Return an answer's move and score, and count its nodes, which are 0 for searches in this process. Returns
+        None for None.
+        """
         if answer is None:
             return None
         self.nodes_elsewhere += answer.nodes

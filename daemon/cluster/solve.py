@@ -50,7 +50,8 @@ def solver(
 def solved(
     cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
 ) -> Iterator[tuple[P, Result | None]]:
-    """Yield each problem with its result; with None if it has no limits, because its game is over.
+    """Yield each problem with its result. ``problems`` come with position and limits; without limits, because the game
+    is over, the result is None.
 
     Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` serves to estimate times.
     """

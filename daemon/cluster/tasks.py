@@ -88,7 +88,7 @@ class WorkerState:
         return [(scores, ms) if scores is not None else None for scores, ms in results]
 
     def stop(self, job: str) -> None:
-        """Stop a job's searches within milliseconds; later ones return None."""
+        """Stop a job's searches within milliseconds. Searches that the job sends later return None."""
         with self._lock:
             self._stopped[job] = None
             while len(self._stopped) > _JOBS_KEPT:

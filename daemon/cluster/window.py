@@ -154,8 +154,8 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """Moving means of the times of searches, by level and by number of empty squares in steps of three; estimates until
-    some were timed.
+    """Estimates the times of searches: by moving means for each level and number of empty squares, in steps of three,
+    and by the level alone until such a search was timed.
     """
 
     def __init__(self) -> None:

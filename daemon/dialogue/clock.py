@@ -108,8 +108,8 @@ class Clock:
     def set(self, left: float, left_stones: int) -> float:
         """Set the ms left for ``left_stones`` moves, or in main time if that is 0.
 
-        Returns the ms that the other end charged for the last move beyond those measured here. Returns 0.0 if `spend`
-        has not just charged a move in main time, and for a clock in whole seconds, which is too coarse.
+        Returns the ms by which the other end's time for the last move exceeds the time measured here. Returns 0.0 if no
+        move in main time was entered by `spend` just before, and for a clock in whole seconds, which is too coarse.
         """
         excess = 0.0
         if self._expected is not None and not left_stones and left % 1000:
@@ -119,7 +119,7 @@ class Clock:
         return excess
 
     def spend(self, ms: float) -> None:
-        """Charge a move of ``ms``, add the increment, and begin a period if one is due."""
+        """Take ``ms`` for a move off the clock, add the increment, and begin a period if one is due."""
         self._expected = None
         self.left += self.increment - ms
         if not self.left_stones:

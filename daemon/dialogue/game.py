@@ -7,7 +7,7 @@ from desdaemon.protocol.othello.notation import START, Position
 
 
 class PlayedGame:
-    """A game in progress. For one thread."""
+    """A game in progress: plays moves, takes them back, and sums up the engine's thinking times. For one thread."""
 
     def __init__(self) -> None:
         self.initial: Position = START
@@ -75,7 +75,7 @@ class PlayedGame:
         return positions
 
     def charge(self, black: bool, ms: float) -> None:
-        """Add ``ms`` of thinking time to Black (``black``) or White."""
+        """Add ``ms`` to the time that the engine has thought as Black (``black``) or White."""
         if black:
             self.black_ms += ms
         else:

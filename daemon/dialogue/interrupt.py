@@ -45,7 +45,7 @@ class _RunningSearch(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """A stop that waits for a search."""
+    """A stop that waits for the search of a command with a smaller number than its own ``number``."""
 
     number: int
     only: int

@@ -63,8 +63,8 @@ def build_services(
     """Make all services and reserve their files. Clients begin with ``settings``; ``origin`` names the weights that
     cached analyses come from. With ``data_folder`` "" there are no batches.
 
-    ``build`` makes an engine; ``share_turns`` says that it has ``short_searches``. ``shut_down`` is called for a
-    client's `shutdown` and must return at once.
+    ``build`` makes an engine. With ``share_turns`` one turn of a search thread answers many short requests; engines
+    must then have ``short_searches``. ``shut_down`` is called for a client's `shutdown` and must return at once.
     """
     health = ServerMetrics(log)
     engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)

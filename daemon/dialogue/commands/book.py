@@ -113,7 +113,7 @@ class _Watch:
     """
 
     def __init__(self, context: CommandContext, job: BookJob, shown: deque[str]) -> None:
-        """``shown`` gets the lines that the job prints besides its progress, from any thread."""
+        """``shown`` is a queue of lines that the job prints besides its progress; any thread may append to it."""
         self._context = context
         self._job = job
         self._shown = shown

@@ -103,8 +103,8 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
-    """Return, for each legal move, the canonical image of the position after it, and after a pass that is forced
-    then.
+    """Return the canonical image of the position after each legal move; if the next side must pass then, of that after
+    the pass.
     """
     children = []
     for move in rules.squares(rules.legal_moves(player, opponent)):

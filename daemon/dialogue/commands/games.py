@@ -79,8 +79,8 @@ def _filter(words: list[str]) -> Filter:
 
 
 def _losses(session: Session, position: Position, played: Played) -> dict[str, int]:
-    """Return the discs that each move loses by the scores of the book in use. Moves that the book lacks are left out;
-    {} without a book.
+    """Return, for each move in ``played``, by how many discs its score in the book is below the best move's. Moves that
+    the book lacks are left out; {} without a book.
     """
     book = session.books.book if session.books is not None else None
     if book is None:

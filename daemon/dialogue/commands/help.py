@@ -37,7 +37,9 @@ HelpPage = list[HelpEntry | str]
 
 
 def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
-    """Return a page as lines, wrapped at ``width`` columns, at least `LEAST_WIDTH`; with 0 they are not wrapped."""
+    """Return a page as lines, wrapped at ``width`` columns; less than `LEAST_WIDTH` counts as `LEAST_WIDTH`, but with 0
+    lines are not wrapped.
+    """
     lines: list[str] = []
     for entry in page:
         if isinstance(entry, str):
@@ -53,7 +55,7 @@ def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
 
 
 def joined(pages: Iterable[HelpPage], width: int) -> str:
-    """Return pages as one text, with an empty line between them."""
+    """Return pages, each as `laid_out` with ``width`` returns it, as one text with an empty line between them."""
     return "\n\n".join("\n".join(laid_out(page, width)) for page in pages)
 
 

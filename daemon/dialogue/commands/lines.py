@@ -90,7 +90,9 @@ def _neighbours(squares: int) -> int:
 
 
 def _last_moves(initial: Position, target: Position) -> Iterator[int]:
-    """Yield the squares where the last move can have been played: next to a disc that it turned."""
+    """Yield the squares where the last move to ``target`` can have been played: empty in ``initial``, and now the end
+    of three or more discs of one colour in a row.
+    """
     first = initial.player | initial.opponent
     for own in (target.player, target.opponent):
         for square in rules.squares(own & ~first):

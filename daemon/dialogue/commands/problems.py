@@ -143,7 +143,9 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 def _searched(
     context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """Yield each problem with its result; with None if the game is over, or if no cluster searches it."""
+    """Return an iterator over the problems, each with its result from the cluster; with None without a cluster, or if
+    the game is over. Until ``stack`` is closed, a stop of ``search`` stops the cluster's searches.
+    """
     settings = context.settings
     if not settings.cluster:
         return ((problem, None) for problem in problems)

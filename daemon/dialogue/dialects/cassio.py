@@ -220,7 +220,7 @@ def _interrupted(line: Line, finished: Line | None) -> Line:
 
 
 class _Running:
-    """A search and its thread."""
+    """A search on a thread of its own, and whether a stop can end it or it is over."""
 
     def __init__(self) -> None:
         self.search: StoppableSearch | None = None

@@ -182,7 +182,9 @@ class TextDialect(CommandContext):
         self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
 
     def _abandoned(self, line: str) -> None:
-        """Report that the command ``line`` was stopped before its search began; not if the other end has gone."""
+        """Report that the command ``line`` was stopped before its search began; report nothing if the other end has
+        gone.
+        """
         if not self.session.interrupt.expired:
             self.warn(f"{quoted(line)}: stopped before its search began")
 
@@ -236,7 +238,9 @@ class TextDialect(CommandContext):
         return True
 
     def _game_over(self, ending: bool) -> bool:
-        """Apply the options for the end of a game. Returns whether a new game was begun."""
+        """Apply the options for the end of a game. Returns whether a new game was begun; `auto-start` begins none if
+        the input is ``ending``.
+        """
         settings = self.settings
         if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
             # If the book cannot store the game, the script goes on: its lines do not need that.
