@@ -91,7 +91,9 @@ def command_line() -> Parser:
 
 
 def _games(paths: list[str], name: str) -> Iterator[tuple[FileGame, bool | None]]:
-    """Yield games, each with the side whose moves are wanted: whether it is Black, None for both."""
+    """Return the games of ``paths``, each with whether the side whose moves are wanted is Black. With a ``name`` they
+    are that player's games and moves; with "" they are all games, each with None for both sides.
+    """
     games = games_in(paths, lambda line: logs.message(line, "desdaemon exercises"))
     if not name:
         return ((game, None) for game in games)

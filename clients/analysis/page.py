@@ -108,7 +108,9 @@ def _interrupted(analysis: GameAnalysis) -> str:
 
 
 def _links(analysis: GameAnalysis, link: str, index: str, ply: int) -> str:
-    """Return links to a board and to the index as HTML, if their addresses are not ""."""
+    """Return, as HTML, a link to a board with the position after ``ply`` moves and one to the index, each unless its
+    address, ``link`` or ``index``, is "".
+    """
     links = []
     if link:
         links.append(f'<a id="link" href="{escape(address(analysis, link, ply))}">This position on a board</a>')

@@ -191,7 +191,7 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure four clients that look up positions of the book in lists."""
+    """Measure four clients that look up positions of the book in lists; ``divisor`` divides the number of requests."""
     with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:
@@ -216,7 +216,9 @@ def _batches(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def _rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Measure analyses of different positions at level 5, in lists and singly, and the engine without a daemon."""
+    """Measure analyses of different positions at level 5, in lists and singly, and the engine without a daemon;
+    ``divisor`` divides the number of positions.
+    """
     (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
     alone = int(row["note"].split()[0]) / float(row["seconds"])
     dice = random.Random(7)

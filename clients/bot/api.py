@@ -41,7 +41,7 @@ class _Later(Exception):
 
 
 class Api:
-    """A site of the API, and a token for it. Any thread may call the methods; posts are sent one at a time."""
+    """Sends requests with a token to a site. Any thread may call the methods; posts are sent one at a time."""
 
     def __init__(self, url: str, token: str, tell: Callable[[str], None], closing: threading.Event) -> None:
         """``token`` is sent with each request; ``tell`` is called with a message about each wait. Setting ``closing``

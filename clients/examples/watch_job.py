@@ -17,7 +17,9 @@ RUNNING = ("queued", "running")
 
 
 def deviate(client: Client, relative: int, absolute: int) -> None:
-    """Start a job and watch it by its own replies; an interrupt cancels it."""
+    """Start `book deviate` with its arguments ``relative`` and ``absolute`` (discs) and watch the job by its own
+    replies; an interrupt cancels it.
+    """
     job = client.book("deviate", relative=relative, absolute=absolute)
     try:
         for progress in job:

@@ -87,7 +87,7 @@ class EngineClient(ABC):
 
 
 class GtpPlayer(EngineClient):
-    """Go Text Protocol 2, without ids."""
+    """The referee's side of the Go Text Protocol, version 2; its commands have no ids."""
 
     _ANALYSES = "kata-genmove_analyze"
     _LEAD = re.compile(rb"scoreLead ([+-]?[\d.]+)")

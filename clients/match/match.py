@@ -475,7 +475,9 @@ def _opening_text(opening: GameRecord) -> str:
 def _about(
     options: argparse.Namespace, setting: Setting, openings: Openings, ending: Ending, begun: float, resumed: int
 ) -> dict[str, Any]:
-    """Return the settings and times of a match, for its report."""
+    """Return the settings and times of a match, for its report: ``begun`` is in seconds since 1970, ``resumed`` the
+    number of games that the journal had before.
+    """
     ended = time.time()
     origin: dict[str, Any] = {"list": options.openings or True, "seed": options.seed, "lengthened": openings.drawn}
     if options.openings and not xot.named(options.openings):

@@ -44,9 +44,9 @@ class TimeControl(NamedTuple):
         return used / given if self.main and given else None
 
     def part_used_at_lowest(self, games: Iterable[Sequence[float]]) -> float | None:
-        """Return the used part, 0 to 1 if in time, of the time on the clocks: in each game up to the moment when its
-        clock stood lowest, because increments after that cannot be used up. ``games`` has the ms of all own moves of
-        each game. Returns None without games, and without a clock for the game.
+        """Return which part of the time on the clocks was used: 0 to 1, above 1 if overdrawn. In each game only the
+        time until the clock stood lowest counts, because increments after that cannot be used up. ``games`` has the ms
+        of all own moves of each game. Returns None without games, and without a clock for the game.
         """
         used_ms = given_ms = 0.0
         for moves in games:

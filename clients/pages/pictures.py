@@ -20,8 +20,8 @@ def board(
 ) -> str:
     """Return a board with coordinates as SVG; ``title`` is its plain text for screen readers.
 
-    The square ``played`` gets a ring, ``best`` a cross, `PASS` neither. A ``name`` becomes the picture's id; then empty
-    squares have invisible discs, for a script. A ``small`` board has a class of its own.
+    The square ``played`` is marked by a ring, ``best`` by a cross; `PASS` marks no square. A ``name`` becomes the
+    picture's id; then empty squares have invisible discs, for a script. A ``small`` board has a class of its own.
     """
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"

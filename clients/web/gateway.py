@@ -81,7 +81,7 @@ class Settings(NamedTuple):
 
 
 class Gateway:
-    """The open tabs, and the daemon's events for all of them."""
+    """Serves the page to browsers, keeps the open tabs, and forwards the daemon's events to them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

@@ -144,7 +144,8 @@ class Tab:
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
         """Send a request to the daemon and forward its partials to the page, as copies of ``reply``, in which ``seq``
-        and the warnings are updated. Returns the final's data; raises `DaemonError`.
+        and the warnings are updated. While it runs, the page may cancel it by ``number``. Returns the final's data;
+        raises `DaemonError`.
         """
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle

@@ -250,7 +250,8 @@ class Session:
     def engine(self, search: StoppableSearch | None = None, until: float = _NEVER) -> LoadedEngine:
         """Wait until the engine is loaded and return it.
 
-        Raises `EngineFailure`, `Abandoned` if ``search`` is abandoned, `TooLate` at ``until``, a `time.monotonic`.
+        Raises `EngineFailure`, `Abandoned` if ``search`` is abandoned, `TooLate` at the time ``until``
+        (`time.monotonic`).
         """
         with _given_up_at(search, until) as given_up:
             engine = self.engines.get(self.config, given_up)
@@ -260,8 +261,8 @@ class Session:
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
         """Return a context manager: within the block the caller has search threads of the scheduler, if there is one.
-        Entering waits for them; it raises `Abandoned` if ``search`` is abandoned before, and `TooLate` at ``until``, a
-        `time.monotonic`.
+        Entering waits for them; it raises `Abandoned` if ``search`` is abandoned before, and `TooLate` at the time
+        ``until`` (`time.monotonic`).
         """
         with ExitStack() as stack:
             if self.scheduler:
@@ -347,7 +348,7 @@ class Session:
                 return result
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
-        """Return how many ms to wait for an engine that is being loaded.
+        """Return how many ms a search limited to ``time_ms`` may wait for an engine that is being loaded.
 
         It is 0 in a fast game with a clock: the engine would hardly be loaded in time, and later moves need the time.
         """
@@ -432,7 +433,7 @@ class Session:
         attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
         """Return the engine's move on the board, without playing it, and the result of the search that found it, if
-        any. The time of the search is charged to the side to move.
+        any. The time of the search is taken off the clock of the side to move.
 
         A pass, the opening line, people's moves (the option `strength`) and the book need no search; ``on_search`` is
         called before any other move is searched. With a clock or a time for the move, an only move is searched one ply
@@ -520,9 +521,9 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """Return a context manager for a wait that ends once ``search`` is abandoned, and at ``until``, a `time.monotonic`,
-    at the latest. The block's value is a function that returns whether to give up: pass it to the wait. If the wait
-    raises `Abandoned` although ``search`` was not abandoned, the block raises `TooLate` instead.
+    """Return a context manager for a wait that ends once ``search`` is abandoned, and at the time ``until``
+    (`time.monotonic`) at the latest. The block's value is a function that returns whether to give up: pass it to the
+    wait. If the wait raises `Abandoned` although ``search`` was not abandoned, the block raises `TooLate` instead.
     """
 
     def given_up() -> bool:

@@ -93,7 +93,7 @@ class _StandardDialogue:
     def __init__(
         self, session: Session, books: Books, output: DialogueOutput, lines: LineQueue, source: LineSource
     ) -> None:
-        """``source`` gives the lines of ``lines``, directly or through a log."""
+        """The dialogue takes its lines from ``source``: ``lines`` itself, or an object that also logs each line."""
         self.output = output
         self.protocol = "text"
         """The first protocol; a line of the text protocol may change it."""
@@ -273,7 +273,7 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
     """Solve a file of problems. Returns the exit status: 0, `UNUSABLE` if the file or the engine cannot be used,
-    `INTERRUPTED` if it was stopped while it waited for the engine, or one of `run_beside_signals`.
+    `INTERRUPTED` if it was stopped while it waited for the engine, or another status of `run_beside_signals`.
     """
     from .commands.problems import solve_file
 
@@ -297,7 +297,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
     """Carry out one line of the text protocol. Returns the exit status: 0, `UNUSABLE` if the line gave a warning, or
-    one of `run_beside_signals`.
+    another status of `run_beside_signals`.
     """
 
     def work(dialect: TextDialect) -> int:

@@ -154,7 +154,7 @@ class InputListener:
         self.interrupt = interrupt
 
     def read(self, text: str) -> TextLine | None:
-        """Parse a line of the text protocol before `hear` gets it; None in other protocols."""
+        """Return the parsed line if it is one of the text protocol, else None. Called just before `hear`."""
         return None
 
     def hear(self, number: int, line: str) -> bool:

@@ -101,8 +101,8 @@ class Printed(NamedTuple):
 
 
 class LineReceiver(NamedTuple):
-    """Gets a line's output. ``done`` is called at the end with all of it; before that ``more``, if not None, is called
-    with each new part, like `ReplyText.follower`.
+    """Gets a line's output. ``done`` is called at the end with all of it. Before that ``more``, if not None, is called
+    with each new part of the answers and "", or with "" and a line of progress.
     """
 
     done: Callable[[Printed], None]

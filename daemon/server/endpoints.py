@@ -31,8 +31,8 @@ _LAST_PORT = 65_534
 
 
 class Acceptor:
-    """Listening sockets of one kind, ipc or TCP. A client has its key's name and role or, without ``keys``, ``name``
-    and ``role``.
+    """Listens at endpoints of one kind, ipc or TCP. A client gets the name and role of its key or, without ``keys``,
+    the acceptor's ``name`` and ``role``.
     """
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:

@@ -100,7 +100,9 @@ class SocketClient(ClientRecord, PresentClient):
 
 
 class SocketClients:
-    """All clients of the sockets, by `Key`. For the loop's thread, except `in_flight`."""
+    """Keeps the clients of the sockets, gives them their connections and roles, and forgets them as `ClientTable`
+    decides. For the loop's thread, except `in_flight`.
+    """
 
     def __init__(
         self,
@@ -219,5 +221,5 @@ class SocketClients:
                 self.count_dropped(partial=longest.outbox.drop_oldest().partial)
 
     def count_dropped(self, *, partial: bool) -> None:
-        """Count a reply that was dropped."""
+        """Count a reply, or a ``partial`` one, as dropped."""
         self._health.count("partials dropped" if partial else "replies dropped")

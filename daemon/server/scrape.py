@@ -47,7 +47,7 @@ class _Exchange:
 
 
 class Scrape:
-    """A listening socket and its few connections. For the loop's thread, except `__init__`."""
+    """Answers requests for the metrics, over a few connections at a time. For the loop's thread, except `__init__`."""
 
     def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
         """Listen at ``port`` of ``host``; ``text`` returns the metrics. Raises `BadInput` if it cannot listen there."""

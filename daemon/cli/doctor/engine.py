@@ -149,7 +149,7 @@ def weights(path: str) -> Finding:
 
 
 def book(path: str) -> Finding:
-    """Check that the book in the file ``path`` can be opened, without writing to it; with "" report that there is none."""
+    """Check that the book in the file ``path`` can be opened, without writing to it; "" reports that none is used."""
     from desdaemon.book.errors import Unreadable
     from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store

@@ -67,7 +67,7 @@ class SendQueue:
         return dropped
 
     def take(self, size: int) -> list[Outgoing]:
-        """Remove and return the oldest messages, about ``size`` bytes."""
+        """Remove and return the oldest messages until their bodies, and 16 bytes for each, reach ``size`` bytes."""
         taken: list[Outgoing] = []
         while self._replies and size > 0:
             reply = self._replies.popleft()

@@ -125,7 +125,7 @@ class SelectorReadiness:
 
 
 class Poller:
-    """Descriptors with the functions to call when they are ready. For one thread.
+    """Watches descriptors and calls a function for each that is ready. For one thread.
 
     A handler may change the poller; handlers of descriptors that it unregisters are not called any more.
     """

@@ -394,7 +394,7 @@ class Conversation:
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
         """Return the bytes of a message with the frames in ``prefix`` and then ``body``. Send the messages in the order
-        of the calls.
+        of the calls, in which encrypted frames are numbered.
         """
         security = self._security
         if security is None:
