@@ -193,7 +193,7 @@ class DaemonLink:
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """Return the probable reason of failed handshakes, with advice; ``mismatch``: only one side uses keys."""
+        """Return why handshakes probably failed, with advice; ``mismatch`` says that only one side uses keys."""
         if not self.target.keys:
             return "the daemon needs a key: pass one that it allows with --key (`desdaemon keys new` makes one)"
         if mismatch:

@@ -149,8 +149,8 @@ class Api:
     def _ask(
         self, method: str, path: str, form: Mapping[str, str] | None
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send a request. Returns the open connection and the response, of status 200; raises `ApiRefusal` and
-        `_Later`.
+        """Send a request. Returns the open connection and the response, of status 200. Raises `ApiRefusal` if the
+        server refuses it for good, and `_Later` if it may be sent again.
         """
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=SILENCE_S)

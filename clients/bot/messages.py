@@ -197,8 +197,8 @@ class GameTable:
 
     @staticmethod
     def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
-        """Return the id, in lower case, and the name of a player: the first one that the message has under a key of
-        ``names``. Both are "" if it has none.
+        """Return the id, in lower case, and the name of the player under the first of the keys ``names`` that the
+        message has. Both are "" if it has none.
         """
         for name in names:
             player = message.get(name)

@@ -54,7 +54,7 @@ class Tuning:
         self._squares = [0.0] * len(parameters)
 
     def trial(self, iteration: int) -> Trial:
-        """Return the values that play each other in an iteration, rounded up or down by a lot that both programs share,
+        """Return the values of the two programs for an iteration's games, rounded up or down by a lot that both share,
         and kept within the options' ranges.
         """
         lots = random.Random(f"{self._seed} {iteration} rounding")

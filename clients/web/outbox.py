@@ -14,7 +14,7 @@ class TooFarBehind(Exception):
 
 
 class Outbox:
-    """Frames in the order of sending. A state machine for one thread."""
+    """Keeps the frames that wait to be sent to a tab, in order. A state machine for one thread."""
 
     def __init__(self, most_behind: int = MOST_BEHIND) -> None:
         self._frames: OrderedDict[Hashable, str] = OrderedDict()

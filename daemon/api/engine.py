@@ -280,7 +280,9 @@ class Engine:
                 yield judged
 
     def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
-        """Yield the results of ``work`` for each item, in order, `threads` of them at a time."""
+        """Yield what ``work`` returns for each item, in order. Up to `threads` items are at work at a time, each with a
+        searcher and a control that ends its search.
+        """
         from concurrent.futures import Future, ThreadPoolExecutor
 
         from desdaemon.engine.search import Control, Searcher

@@ -37,8 +37,8 @@ class Identity(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The name of the resource, in dask's sense, that a task requires. A worker of this identity offers one for
-        each slot.
+        """The name of the dask resource that a search's task requires; a worker of this identity offers as many as it
+        has slots.
         """
         return f"{_RESOURCE}{self.code}-{self.proof}"
 

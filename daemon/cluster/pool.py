@@ -510,7 +510,7 @@ class ClusterPool(Worker):
 
 
 class _Asking(NamedTuple, Generic[R]):
-    """The search that a line waits for; ``place`` is the number of the line."""
+    """A search and the line of searches that waits for its answer; ``place`` is the number of the line."""
 
     search: Search
     place: int
@@ -547,7 +547,7 @@ class _Lines(Generic[R]):
                 window.close()
 
     def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """Go on with the line that waits for the search ``number``; ``answer`` is None after a stop."""
+        """Go on with the line that waits for the search ``number``; ``answer`` is move and score, None after a stop."""
         asked = self._open.pop(number)
         self._advance(asked.place, asked.line, answer)
 

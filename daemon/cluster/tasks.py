@@ -104,7 +104,7 @@ class WorkerState:
                     control.stop()
 
     def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
-        """Return the result of ``search`` for ``wanted``, None after a stop of the job, and its time in ms."""
+        """Call ``search`` with ``wanted``. Returns its result, None after a stop of the job, and the ms it took."""
         control = Control()
         with self._lock:
             if job in self._stopped:

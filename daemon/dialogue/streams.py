@@ -198,7 +198,7 @@ class LineReader:
     def __init__(
         self, lines: LineQueue, listener: InputListener, listener_of: Callable[[str], InputListener] | None = None
     ) -> None:
-        """``listener_of`` makes the new listener when a line begins another protocol; with None the first one stays."""
+        """``listener_of`` returns the listener for a protocol that a line begins; with None the first one stays."""
         self._lines = lines
         self._listener = listener
         self._listener_of = listener_of

@@ -153,7 +153,7 @@ class ClientLines:
 
     @property
     def idle(self) -> bool:
-        """Whether no line runs and none is about to."""
+        """Whether no line runs or is about to begin."""
         return not self._claimed
 
     def put(self, line: TextLine, receiver: LineReceiver) -> tuple[ClientLine, bool]:

@@ -270,8 +270,8 @@ class Sockets:
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Carry out up to ``quantum`` messages of a connection, after the time ``until`` only one. If it has more,
-        queue it for its next turn; close it if it has ended or broken the protocol.
+        """Carry out up to ``quantum`` messages of a connection, but only one after the time ``until``
+        (`time.monotonic`). If it has more, queue it for its next turn; close it if it has ended or broken the protocol.
         """
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # Messages that the peer sent just before it left may still be in the system's buffer.

@@ -149,7 +149,9 @@ def weights(path: str) -> Finding:
 
 
 def book(path: str) -> Finding:
-    """Check that the book in the file ``path`` can be opened, without writing to it; "" reports that none is used."""
+    """Check that the book in the file ``path`` can be opened, without writing to it; with "" report that none is used,
+    which is no fault.
+    """
     from desdaemon.book.errors import Unreadable
     from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store

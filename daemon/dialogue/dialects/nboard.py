@@ -352,8 +352,9 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """Return the line to send; "" if an earlier search has sent a better one. Lines of the first search are noted,
-        because a later line that proves only the winner takes its margin from them.
+        """Return the line to send; "" if an earlier search has sent a better one. ``finished`` says that the iteration
+        was not stopped. Lines of the first search are noted, because a later line that proves only the winner takes its
+        margin from them.
         """
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:

@@ -32,8 +32,8 @@ class SendQueue:
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
     def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
-        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or one longer message; ``total`` counts them
-        too.
+        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or one longer message. The bytes are added to
+        ``total`` too.
         """
         self.bytes = 0
         self._most = most
