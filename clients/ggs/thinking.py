@@ -54,8 +54,8 @@ class Thinker:
         return self._engines[board]
 
     async def think(self, search: StartSearch) -> Answer:
-        """Return the move for a position that has one: from the book, if the settings use it and it has the position,
-        else by a search.
+        """Return the engine's move in a position that has a legal one: from the book, if the settings use it and it has
+        the position, else by a search.
         """
         from desdaemon.api import Board
 

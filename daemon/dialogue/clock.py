@@ -67,7 +67,7 @@ class MoveOverhead:
         self.worst = max(late, self.worst)
 
     def subtracted_from(self, share: float) -> float:
-        """Return ``share`` (ms) minus twice the expected delay, but at least a fifth of ``share``."""
+        """Return a move's ``share`` of the time (ms), minus twice the expected delay, but at least a fifth of it."""
         return max(share - 2 * self.recent, share / 5)
 
     def reserve_ms(self, moves: float, increment: float) -> float:

@@ -154,7 +154,7 @@ class InputListener:
         self.interrupt = interrupt
 
     def read(self, text: str) -> TextLine | None:
-        """Return the parsed line if it is one of the text protocol, else None. Called just before `hear`."""
+        """Return the line as the text protocol parses it; None in other protocols. Called just before `hear`."""
         return None
 
     def hear(self, number: int, line: str) -> bool:

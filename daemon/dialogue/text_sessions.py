@@ -186,7 +186,7 @@ class ClientLines:
         self.running = None
 
     def cancel(self, line: ClientLine) -> None:
-        """Cancel a line that nobody waits for: it does not begin. If it runs already, the caller must stop it."""
+        """Cancel a line whose output nobody waits for. It will not begin; if it runs, the caller must stop it."""
         line.cancelled = True
 
     def refuse(self, *, gone: bool) -> None:

@@ -37,7 +37,7 @@ class Backups:
         self._next = 0.0
 
     def look(self, now: float) -> None:
-        """Begin a copy if one is due and the book takes changes; ``now`` is in seconds since 1970."""
+        """Begin a copy if one is due and the book can be changed; ``now`` is in seconds since 1970."""
         if not self._plan.hours or now < self._next or not self._books.lasting:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -221,5 +221,5 @@ class SocketClients:
                 self.count_dropped(partial=longest.outbox.drop_oldest().partial)
 
     def count_dropped(self, *, partial: bool) -> None:
-        """Count a reply, or a ``partial`` one, as dropped."""
+        """Count a reply that was dropped; ``partial`` says that it was a partial."""
         self._health.count("partials dropped" if partial else "replies dropped")

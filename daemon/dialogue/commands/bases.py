@@ -72,7 +72,7 @@ def _unique(work: _BaseCommand, words: list[str]) -> None:
 
 
 def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
-    """Return a game's first position and moves, turned by a symmetry."""
+    """Return a game's first position and moves under a symmetry of `rules.transform`."""
     player, opponent, black = record.initial
     moves = bytes(rules.transform_move(played.move, symmetry) for played in record.moves)
     return Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black), moves

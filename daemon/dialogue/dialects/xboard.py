@@ -210,7 +210,9 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Return the side whose clock `time` sets, True for Black: the engine's, or without one the side to move."""
+        """Return whether `time` sets Black's clock: the one of the engine's side or, if it plays none, of the side to
+        move.
+        """
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
