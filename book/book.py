@@ -52,7 +52,8 @@ _IN_PLACE = 1 << 17
 
 
 class Removed(NamedTuple):
-    """The result of a removal: the numbers of ``positions`` removed and of lost links that became ``leaves``.
+    """The result of a removal: the number of ``positions`` removed, and the number of lost links that became
+    ``leaves``.
 
     ``rows`` are the rows that lost a link, with their numbers after the removal.
     """

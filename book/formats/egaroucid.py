@@ -126,7 +126,9 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book. Without ``level`` the book's level follows from the positions."""
+        """Add the forced passes and return the book. Its level is ``level``, or follows from the positions if that is
+        None.
+        """
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)

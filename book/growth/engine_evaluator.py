@@ -57,7 +57,7 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """Stop all running searches within milliseconds. They and all later searches return None until `resume`."""
+        """Stop all running searches within milliseconds. Every search, running or new, returns None until `resume`."""
         with self._lock:
             self._stopped = True
             for control in self._running:

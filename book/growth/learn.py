@@ -166,9 +166,10 @@ class _Rounds(LongCommand):
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield the search of ``task``; return the leaf's move and its score for the mover in the book's position.
+        """Yield the search of ``task``. Returns the leaf's move and its score for the side to move in the book's
+        position.
 
-        After a forced pass the result is PASS, with the negated score of the search.
+        If the board of ``task`` is the one after a forced pass, the move is PASS, and the search's score is negated.
         """
         move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
@@ -229,8 +230,8 @@ def repair_level(level: int) -> int:
 
 
 class Expansion(NamedTuple):
-    """A leaf to follow: the position after it, the score for the side to move in that position, and the number of discs
-    that may still be lost.
+    """A leaf to follow: the position after it, its score for the side to move there, and the number of discs that the
+    moves from there on may still lose (``remaining``).
     """
 
     player: int

@@ -49,8 +49,9 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
 
 
 def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
-    """Return marks for each row that the initial position reaches: 1 if the side to move has played only best moves, 2
-    if the other side has, 3 for both; 0 for other rows.
+    """Return a mark for each row, 0 if no line from the initial position leads to it in which one side plays only best
+    moves. The mark is 1 if that is the side to move in the row's position, 2 if it is the other side, 3 if each is in
+    some line.
 
     Raises `NotInBook` without the initial position.
     """

@@ -109,7 +109,9 @@ _OF_RECORDS = {
 
 
 def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
-    """Yield, for each chunk with faulty records, their rows and for each row the bits of its faults (`_OF_RECORDS`)."""
+    """Yield a pair for each chunk with faulty records: their rows, and for each of these rows the bits of its faults
+    (`_OF_RECORDS`).
+    """
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
         if kernels().inspect_rows(table.context, start, end, address(found)):
@@ -151,8 +153,8 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """The numbers of positions removed, of leaves dropped (these are open now), and of positions whose score, level or
-    mark was reset.
+    """Numbers: positions ``removed``; ``leaves`` dropped, which are open now; positions whose score, level or mark was
+    reset (``numbers``).
     """
 
     removed: int

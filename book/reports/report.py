@@ -218,8 +218,8 @@ def more_lines(book: Book) -> list[str]:
 
 
 class Checked(NamedTuple):
-    """Numbers of moves of games: ``missing`` in positions outside the book, ``good`` as good as the best, ``bad``
-    worse.
+    """Numbers of moves in games: ``missing`` were played in positions outside the book; in positions of the book,
+    ``good`` are as good as the best move and ``bad`` are worse.
     """
 
     missing: int

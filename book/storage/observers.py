@@ -58,7 +58,7 @@ class ReadOnlyObserver(ChangeObserver):
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
         """``reason`` says why changes are refused. ``retry`` is called before each refusal. It raises `BookError` if
-        changes have to be refused still; if it returns, it must have replaced this observer, and the change is allowed.
+        the change has to be refused; if it returns, it must have replaced this observer, and the change is allowed.
         """
         self._path = path
         self._reason = reason

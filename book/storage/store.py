@@ -204,8 +204,8 @@ class Store:
             message(str(blocks.damage), level="error", event="book")
 
     def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
-        """Begin to write changes to the journal. It is created if ``scan`` is None; a torn end is first moved to
-        another file.
+        """Begin to write changes to the journal, whose content is ``scan``; if that is None, create it. A torn end is
+        moved to another file before.
 
         ``identity`` and ``sequence`` are those of the book's file. Raises `WriteFailed`; the journal is then unchanged.
         """

@@ -144,9 +144,10 @@ class TableMemory:
             self.sound()
 
     def count_index(self) -> None:
-        """Compare the used slots of the index with the numbers in its table; note damage if they differ.
+        """Compare the number of used slots of each index segment with the one that the file states; note damage if they
+        differ.
 
-        If they agree, verification ends (`watch` with None). So all blocks must have been verified before and be sound.
+        If all agree, verification ends (`watch` with None), so all blocks must have been verified before.
         """
         guard = self.guard
         if guard is None:

@@ -134,8 +134,8 @@ class ServerMetrics:
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """Note why ``what`` does not work at present (``text``, one line), or with "" that it works. Changes are
-        logged.
+        """Note that ``what`` does not work at present, and why (``text``, one line); if ``text`` is "", note that it
+        works. Changes are logged.
         """
         if text == self._problems.get(what, ""):
             return

@@ -151,7 +151,7 @@ class Question(NamedTuple):
     canonical: Canonical
 
     def lines(self, allow: int) -> int:
-        """Return the number of legal moves in ``allow``; 1 for a pass, and when the game is over."""
+        """Return the number of legal moves in ``allow``, but 1 if there is only the pass or the game is over."""
         return max(1, (self.position.moves & allow).bit_count())
 
     def answer(self, moves: list[Data], nodes: int = 0, ms: float = 0.0, **extra: Any) -> Data:

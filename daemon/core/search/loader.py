@@ -21,8 +21,8 @@ Progress = Callable[[int, "Line"], None]
 class EngineConfig(NamedTuple):
     """The parameters of an engine.
 
-    It searches with ``threads`` threads, and ``guests`` other threads may join. The table has 2 to the power
-    ``hash_bits`` entries. ``eval_file`` is a file of weights, "" for the built-in ones.
+    It searches with ``threads`` threads of its own, and up to ``guests`` threads of others may join a search. The table
+    has 2 to the power ``hash_bits`` entries. ``eval_file`` is a file of weights, "" for the built-in ones.
     """
 
     threads: int

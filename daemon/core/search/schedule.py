@@ -259,8 +259,8 @@ class Meter:
 
 
 class Instructions(NamedTuple):
-    """Tasks to start; tasks to interrupt, which their owners then release; and the latest time of the next decision,
-    infinite if only an event can change anything.
+    """The tasks to start, the tasks to interrupt, and the latest time at which to decide again (``again``), infinite if
+    only an event can change anything.
     """
 
     start: list[Task]

@@ -62,7 +62,8 @@ _Question = TypeVar("_Question")
 
 
 class QuestionQueue(Generic[_Question]):
-    """One owner's waiting questions, each with its estimated µs, and the state of its turns. For one thread at a time.
+    """The waiting questions of one `Owner`, from which turns are formed, each with its estimated µs. For one thread at
+    a time.
 
     At most one turn waits at the scheduler (``turn_waiting``); any number may run.
     """

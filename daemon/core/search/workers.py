@@ -128,8 +128,8 @@ class SearchThreads:
         self._local = threading.local()
 
     def put(self, work: Work) -> None:
-        """Have a search thread run a turn of ``work``; returns at once. A search thread that calls this while it
-        releases its last work runs the turn itself.
+        """Have a search thread run a turn of ``work``; returns at once. If the calling thread is a search thread that
+        has just ended a turn, it runs this one itself.
         """
         if getattr(self._local, "between", False):
             # Called by a thread that has just ended a turn: it goes on with this one, sooner than another thread would
@@ -273,7 +273,7 @@ class HelpedSearch:
 
 
 class _Helper(Work):
-    """A task on an idle thread that helps one search for each turn, with that search's engine."""
+    """A task on an idle thread. In each turn it helps one search, with that search's engine."""
 
     def __init__(self, pool: HelperPool) -> None:
         super().__init__(pool.workers, Owner(Purpose.IDLE, "", ""))
