@@ -84,7 +84,9 @@ _OCTANT = [8 * rank + file for rank in range(4) for file in range(rank, 4)][:9]
 
 
 def _nearest(square: int) -> list[list[int]]:
-    """Return the patterns of a square of the triangle: of eleven sets the nine squares next to it, nearest first."""
+    """Return the patterns of a square of the triangle, one from each of eleven regions of the board: the nearest
+    squares of the region, at most `WIDTH`, without the square itself, nearest first.
+    """
     x, y = square & 7, square >> 3
 
     def part(holds: Any) -> list[int]:
@@ -135,15 +137,18 @@ def board_key(player: int, opponent: int) -> int:
 
 
 def share_step(count: int, total: int) -> int:
-    """Return the step, below SHARES, of ``count`` games among ``total``."""
+    """Return the step of a move chosen in ``count`` of ``total`` games: 0 for none, else 1 to `SHARES` - 1, larger for
+    smaller shares.
+    """
     return min(SHARES - 1, 1 + int(1.5 * math.log2(total / count))) if count > 0 else 0
 
 
 class KnownOpenings(NamedTuple):
     """Opening positions that people played often.
 
-    ``keys`` are those of `board_key`, ascending, of positions as they lie after the first move F5. The bytes of number
-    k are ``moves[starts[k] : starts[k + 1]]``: the step of `OFTEN`, then square and share step of each chosen move.
+    ``keys`` are the positions' `board_key`, ascending, each board as it lies after the first move F5. For position k
+    ``moves[starts[k] : starts[k + 1]]`` has the index in `OFTEN` of its number of games, then the square and the
+    `share_step` of each chosen move.
     """
 
     keys: array[int]
@@ -151,8 +156,8 @@ class KnownOpenings(NamedTuple):
     moves: bytes
 
     def steps(self, player: int, opponent: int) -> dict[int, int]:
-        """Return an index within the group "known" for each move that people chose here, and for PASS that of all
-        others; {} for an unknown position.
+        """Return for each move that people chose in this position its index within the group "known" of `GROUPS`; the
+        index for PASS is that of all other moves. {} for an unknown position.
         """
         for turn in range(8):
             key = board_key(rules.transform(player, turn), rules.transform(opponent, turn))
@@ -171,9 +176,10 @@ class KnownOpenings(NamedTuple):
 class PolicyWeights(NamedTuple):
     """The weights of a policy.
 
-    ``rated`` has for each of the `RATED` indices the weight at MEAN_RATING and what RATING_UNIT more adds; ``patterns``
-    signed bytes, UNIT to 1, by place of the square, pattern and configuration: digit 0 empty, 1 the mover's disc, 2 the
-    other's, the first square least significant.
+    ``rated`` has two numbers for each of the `RATED` indices: the weight at `MEAN_RATING`, and what `RATING_UNIT` more
+    adds to it. ``patterns`` has a signed byte, in units of 1/`UNIT`, by the square's place in the triangle, pattern and
+    configuration. A configuration is a number in base 3, the first square its lowest digit: 0 for empty, 1 for the
+    mover's disc, 2 for the opponent's.
     """
 
     rated: array[float]
@@ -274,7 +280,7 @@ class HumanPolicy:
         return {move: chance / total for move, chance in zip(moves, chances, strict=True)}
 
     def choose(self, player: int, opponent: int, rating: float, seed: int) -> int:
-        """Return a legal move drawn by these chances; the same for the same position, rating and seed."""
+        """Return a legal move drawn by `probabilities`; the same for the same position, rating and seed."""
         left = board_key(player ^ seed * 0xD6E8FEB86659FD93 & rules.FULL, opponent) / 2**32
         chances = self.probabilities(player, opponent, rating)
         for move, chance in chances.items():
@@ -284,7 +290,7 @@ class HumanPolicy:
         return max(chances)
 
     def _small(self, player: int, opponent: int, moves: list[int]) -> list[list[int]]:
-        """Return for each move its indices of rated weights."""
+        """Return for each of ``moves`` the indices of its weights in ``rated``, one for each of `GROUPS`."""
         children = [rules.play(player, opponent, move) for move in moves]
         static, searched = self._values.of(
             array("Q", [own for own, _ in children]), array("Q", [other for _, other in children])

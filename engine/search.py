@@ -605,8 +605,8 @@ class Searcher:
     ) -> tuple[int, ...]:
         """Return the principal variation, which begins with ``move``, from the tables, as deep as the search was.
 
-        A move that the tables lack is found by another search. The line ends before that move instead if the iteration
-        is not ``complete``, a search before the end has the score 64 or -64, or the search is stopped.
+        A move that the tables lack is found by another search. But the line ends before it if the iteration is not
+        ``complete``, if the search is stopped, or if ``score`` is 64 or -64 and not from a search to the end.
         """
         engine = self._engine
         context = self._contexts[0]

@@ -109,7 +109,7 @@ class EngineBench:
 
     def exact(self) -> Iterator[tuple[str, list[Problem], int]]:
         """Yield the sets of problems of `solve`: name, problems, and the logarithm (base 2) of the table's number of
-        entries. A set of random problems, which replaces a missing file, is the last.
+        entries. If a set's file is missing, yield random problems in its place, and no set after them.
         """
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),

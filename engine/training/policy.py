@@ -65,8 +65,8 @@ class Games(NamedTuple):
 
 
 def read_games(sources: list[Path]) -> Games:
-    """Read WTHOR files, or folders of them, with the names of their players. A file with players that have no name
-    there is left out, with a message. Raises `TrainingError` if nothing is left, and `BadInput`.
+    """Return the games of WTHOR files, or of folders of them. A file is left out, with a message, if the names of some
+    of its players are missing. Raises `TrainingError` if no file is left, `BadInput` for an unusable file.
     """
     squares, numbers, names = [], [], [""]
     for path in (
@@ -96,10 +96,10 @@ def read_games(sources: list[Path]) -> Games:
 
 
 class Choices(NamedTuple):
-    """Positions with a choice, side to move first, the move that was chosen there, and the mover's rating.
+    """Positions with a choice, side to move first, the number of the chosen move (from 0), and the mover's rating.
 
-    ``starts`` are the first of each position's moves among ``children``, the positions after all moves, ``squares``
-    those moves; ``small`` their indices of rated weights, in the order of `policy.GROUPS`.
+    ``children`` (boards after the move), ``squares`` and ``small`` (indices of rated weights, in the order of
+    `policy.GROUPS`) have an entry for each legal move: those of position k are ``starts[k]`` to ``starts[k + 1]`` - 1.
     """
 
     players: Boards
@@ -113,7 +113,7 @@ class Choices(NamedTuple):
 
     @property
     def above(self) -> Floats:
-        """The ratings as the weights' slopes count them."""
+        """The ratings' differences from `policy.MEAN_RATING`, in units of `policy.RATING_UNIT`."""
         return (self.ratings - np.float32(policy.MEAN_RATING)) / np.float32(policy.RATING_UNIT)
 
     @property
@@ -160,8 +160,10 @@ def _positions(games: Games, ratings: Ratings, last: int) -> _Positions:
 
 
 class Openings(NamedTuple):
-    """How often people chose what: ``pairs``, a key and a square each, ascending, and ``counts``; ``keys``, ``totals``
-    those of positions.
+    """How often people chose each move of positions that occurred at least ``OFTEN[0]`` times.
+
+    ``pairs`` are the moves, each as 64 * position key + square, ascending, ``counts`` how often each was chosen;
+    ``keys`` are the positions, ``totals`` how often each occurred.
     """
 
     pairs: Boards
@@ -171,7 +173,7 @@ class Openings(NamedTuple):
 
     @classmethod
     def of(cls, positions: _Positions) -> Openings:
-        """Return those of positions that came often enough."""
+        """Return the counts of those positions that occur at least ``OFTEN[0]`` times in ``positions``."""
         keys = _keys(positions.players, positions.opponents)
         pairs, counts = np.unique(keys << np.uint64(6) | positions.squares.astype(np.uint64), return_counts=True)
         own = pairs >> np.uint64(6)
@@ -182,12 +184,14 @@ class Openings(NamedTuple):
         return cls(pairs[kept], counts[kept], own[begins][often], totals[often])
 
     def found(self, keys: Boards, squares: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return for moves of positions how often they were chosen, and how often the positions came; 0 if unknown."""
+        """Return how often each move was chosen, and how often its position occurred; 0 if unknown. Move k is
+        ``squares[k]`` in the position with the key ``keys[k]``.
+        """
         wanted = keys << np.uint64(6) | squares.astype(np.uint64)
         return _looked_up(self.pairs, self.counts, wanted), _looked_up(self.keys, self.totals, keys)
 
     def packed(self) -> policy.KnownOpenings:
-        """Return them as the policy looks them up."""
+        """Return these openings in the form that the policy looks up."""
         steps = np.searchsorted(OFTEN, self.totals, side="right") - 1
         shares = _shares(self.counts, np.repeat(self.totals, self._moves_each()))
         starts, moves, place = array("I", [0]), bytearray(), 0
@@ -212,22 +216,22 @@ def _looked_up(names: Boards, numbers: NDArray[np.int64], wanted: Boards) -> NDA
 
 
 def _keys(players: Boards, opponents: Boards) -> Boards:
-    """Return `policy.board_key` of boards."""
+    """Return the `policy.board_key` of each board."""
     mixed = players * np.uint64(0x9E3779B97F4A7C15) + opponents * np.uint64(0xBF58476D1CE4E5B9)
     keys: Boards = ((mixed ^ mixed >> np.uint64(29)) * np.uint64(0x94D049BB133111EB)) >> np.uint64(32)
     return keys
 
 
 def _shares(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `policy.share_step` of counts."""
+    """Return the `policy.share_step` of each of ``counts`` and its total."""
     steps = 1 + (1.5 * np.log2(totals / np.maximum(1, counts))).astype(np.int64)
     return np.where(counts > 0, np.minimum(SHARES - 1, steps), 0)
 
 
 def choices(positions: _Positions, openings: Openings, *, own: bool) -> Choices:
-    """Return positions with all that is looked up for their moves, but for the searched values, which are 0.
+    """Return ``positions`` with all that is looked up for their moves; the indices of searched values are 0.
 
-    With ``own`` they are among those that ``openings`` has counted: each position is taken out for itself.
+    With ``own`` the counts of ``openings`` include these positions: each position's own choice is then subtracted.
     """
     legal = _moves_of(positions.players, positions.opponents)
     starts = np.append(0, np.cumsum(np.bitwise_count(legal).astype(np.int64)))
@@ -276,7 +280,9 @@ def _losses(
 
 
 def search(choices: Choices, said: StageProgress) -> NDArray[np.float64]:
-    """Search all moves as the policy does, write their steps into ``small``, and return their values."""
+    """Search all moves as the policy does and return their values, in discs for the mover; write the indices of these
+    values into ``small``.
+    """
     found = policy.MoveValues()
     values = np.empty(len(choices.squares))
     own, other = (array("Q", each.tobytes()) for each in choices.children)
@@ -291,7 +297,7 @@ def search(choices: Choices, said: StageProgress) -> NDArray[np.float64]:
 
 
 class Model(NamedTuple):
-    """Weights while they are fitted: ``rated`` (RATED, 2), and ``patterns``, in units of 1."""
+    """Weights as in `PolicyWeights` while they are fitted; ``rated`` is (RATED, 2), ``patterns`` in units of 1."""
 
     rated: Floats
     patterns: Floats
@@ -327,8 +333,10 @@ def _descend(
     rate: np.float32,
     chances: Floats,
 ) -> None:
-    """Write the chances of the moves of the positions in ``order`` to ``chances``; with a ``rate`` above 0 change
-    ``model`` after each position, and add the squares of its gradients to ``seen``.
+    """Write the chances of the moves of the positions in ``order`` to ``chances``. With a ``rate`` above 0 also fit
+    ``model`` after each position, in steps divided by the root of ``seen``, the sums of squared gradients, which grow.
+
+    ``moved`` are the moves' squares; the other arrays of positions and moves are those of `Choices`.
     """
     digits = np.zeros(65, np.int64)
     numbers = np.empty((64, PATTERNS), np.int64)
@@ -378,7 +386,7 @@ def _descend(
 
 
 class Fit:
-    """A model with its step sizes."""
+    """Fits a model. For each weight it keeps the sum of squared gradients, which makes later steps smaller."""
 
     def __init__(self) -> None:
         shapes = (policy.RATED, 2), (9 * PATTERNS * CONFIGURATIONS,)
@@ -410,7 +418,7 @@ class Fit:
         return chances
 
     def round(self) -> array[int]:
-        """Round the patterns' weights to those of the file, which are returned."""
+        """Round the model's weights of patterns to units of the file, and return them in these units."""
         units = np.clip(np.rint(self.model.patterns * policy.UNIT), -127, 127)
         self.model.patterns[:] = units / policy.UNIT
         return array("b", units.astype(np.int8).tobytes())
@@ -483,7 +491,12 @@ def _share(choices: Choices, sums: NDArray[Any]) -> float:
 
 
 def report(test: Choices, openings: Openings, values: NDArray[np.float64], without: Floats, chances: Floats) -> None:
-    """Print, by ratings and by plies, how many moves are predicted, and what people and the policy lose and give."""
+    """Print, by ratings and by plies, how many of the moves chosen in ``test`` are predicted, and for people's and the
+    policy's moves the discs lost and how often they leave a corner to the opponent.
+
+    ``values`` are the searched values of all moves; ``without`` and ``chances`` their chances by a model without and
+    with values of moves.
+    """
     begin, picks = test.starts[:-1], test.starts[:-1] + test.chosen
     best = np.repeat(np.maximum.reduceat(values, begin), np.diff(test.starts)) - values
     given = (test.small[:, 3].astype(np.int64) - FIRST["corners"]) % 3 > 0

@@ -27,14 +27,16 @@ Floats = NDArray[np.float64]
 
 
 class Ratings:
-    """The ratings of players by year: those of ``players`` and ``years``, sorted by both, are ``values``."""
+    """The ratings of players by year: ``values[k]`` is that of ``players[k]`` in ``years[k]``, sorted by player, then
+    by year.
+    """
 
     def __init__(self, players: Numbers, years: Numbers, values: Floats) -> None:
         self.players, self.years, self.values = players, years, values
         self._keys = _key(players, years)
 
     def of(self, players: Numbers, years: Numbers) -> Floats:
-        """Return the ratings of ``players`` in ``years``: the last ones known by then, MEAN for who has none yet."""
+        """Return for each k the rating of ``players[k]`` in ``years[k]`` or the last year before; MEAN without one."""
         place = np.searchsorted(self._keys, _key(players, years), side="right") - 1
         known = (place >= 0) & (self.players[place] == players)
         return np.where(known, self.values[place], MEAN)
@@ -45,7 +47,7 @@ def _key(players: Any, years: Any) -> Any:
 
 
 def rate(first: Numbers, second: Numbers, years: Numbers, points: Floats) -> Ratings:
-    """Return the ratings from games of the players ``first`` against ``second``: ``points`` are the first's, 0 to 1."""
+    """Return the ratings from games: ``first[k]`` had ``points[k]`` (0 to 1) against ``second[k]`` in ``years[k]``."""
     keys, inverse = np.unique(np.concatenate([_key(first, years), _key(second, years)]), return_inverse=True)
     players, when = np.divmod(keys, 10_000)
     own, other = inverse[: len(first)], inverse[len(first) :]
@@ -70,7 +72,9 @@ def rate(first: Numbers, second: Numbers, years: Numbers, points: Floats) -> Rat
 
 
 def _tridiagonal(diagonal: Floats, beside: Floats, right: Floats) -> Floats:
-    """Return the solution of a symmetric system; ``beside[k]`` ties k to k - 1."""
+    """Return the solution of a symmetric tridiagonal system of equations with the right-hand side ``right``.
+    ``beside[k]`` is the element in row k and column k - 1 of the matrix; ``beside[0]`` is not used.
+    """
     pivots, sums, ties = diagonal.tolist(), right.tolist(), beside.tolist()
     for k in range(1, len(pivots)):
         factor = ties[k] / pivots[k - 1]

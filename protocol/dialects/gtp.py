@@ -113,7 +113,7 @@ def response(id: str, text: str, failed: bool = False) -> str:
 
 
 def parse_colour(text: str) -> bool:
-    """Return whether ``b``, ``black``, ``w`` or ``white``, in any case, is Black; raises `GtpError`."""
+    """Return true for ``b`` and ``black``, false for ``w`` and ``white``, in any case; raises `GtpError`."""
     lower = text.lower()
     if lower not in ("b", "w", "black", "white"):
         raise GtpError(f"syntax error: {quoted(text)} is not a colour: expected black or white")

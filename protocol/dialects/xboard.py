@@ -131,8 +131,9 @@ def thinking_line(depth: int, score: MoverScore, ms: float, nodes: int, pv: tupl
 
 
 def parse_level(text: str) -> tuple[int, float, float]:
-    """Return the clock of a level such as ``40 5 0`` or ``0 2:30 1.5``: the number of moves to each time control, 0 for
-    the whole game; the ms for these moves; the ms added with each move. Raises `BadInput`.
+    """Return the clock that ``text``, after XBoard's command ``level``, sets, such as ``40 5 0`` or ``0 2:30 1.5``: the
+    moves to each time control, 0 for the whole game; the ms for these moves; the ms added with each move. Raises
+    `BadInput`.
     """
     fields = text.split()
     if len(fields) == 3:

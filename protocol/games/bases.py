@@ -233,9 +233,8 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """Return the path of the file with ``extension`` that has the names for the ``.wtb`` file ``base``, in the same
-    folder; "" if none exists. Without its extension its name is that of ``base``, else ``WTH``, else ``WTHOR``, in any
-    case of letters.
+    """Return the path of the file of names for the ``.wtb`` file ``base``, in the same folder; "" if none exists. The
+    file has the ``extension`` and the name of ``base``, else ``WTH``, else ``WTHOR``, in any case of letters.
     """
     folder, own = os.path.split(_unpacked_name(base))
     try:
@@ -431,7 +430,7 @@ class _Names:
     """The names of players or tournaments in a WTHOR file, by number. `number` returns a name's number and adds the
     name if it is new; "" has the number 0.
 
-    The first names are ``names``. If they end before the number ``known``, those missing up to it are ``unknown``.
+    The first names are ``names``. Numbers after these, up to and including ``known``, have the name ``unknown``.
     """
 
     def __init__(self, names: list[str], unknown: str, known: int) -> None:

@@ -104,7 +104,7 @@ def _are_moves(value: object) -> bool:
 
 
 def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
-    """Return the first list of nothing but moves in parsed JSON; None if there is none down to `_DEEPEST` levels."""
+    """Return the first list of nothing but moves in parsed JSON; None if none is nested at most `_DEEPEST` deep."""
     if _are_moves(value):
         return [str(item["m"]) for item in value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

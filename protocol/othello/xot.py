@@ -47,8 +47,8 @@ def lines(name: str) -> tuple[tuple[int, ...], ...]:
 
 
 def line(name: str, number: str = "") -> tuple[int, ...]:
-    """Return line ``number``, counted from 1, of the list ``name``, or a random one for "". Raises `BadInput` for
-    another number, and as `lines` does.
+    """Return line ``number``, counted from 1, of the list ``name``, or a random one for "". Raises `BadInput` if
+    the list has no such line, and as `lines` does.
     """
     listed = lines(name)
     if not number:

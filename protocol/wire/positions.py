@@ -51,9 +51,9 @@ def last_position(args: dict[str, Any]) -> Position:
 
 
 def _continued(board: str | None, moves: str) -> Position | None:
-    """Return the last position of a line, found by playing its last moves from a known position: the one before the
-    last move, or else the one after the line's first `_BEGINNING` characters, which becomes known. None if the line has
-    an error, or if no moves are left to play.
+    """Return the last position of a line by playing only its end: from the position before the last move if that is
+    known, else from the one after the first `_BEGINNING` characters, which is remembered. None if the line has an
+    error, or if no moves are left to play.
     """
     beginning = moves[:-2]
     before = _known.get((board, beginning))
@@ -85,8 +85,8 @@ def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:
-    """Return the line of play of the arguments ``moves`` and ``board``: without moves a line of one position, without a
-    board from the standard start. Raises `RequestError`.
+    """Return the line of play that the argument ``moves`` gives from the position ``board``, by default the standard
+    start. Without moves it is a line of one position. Raises `RequestError`.
     """
     position = read_first(args)
     try:

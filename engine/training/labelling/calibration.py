@@ -84,7 +84,9 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
         return np.asarray((plies - middle) / 10)
 
     def levels(plies: NDArray[np.int64], depth_odd: NDArray[Any]) -> Floats:
-        """Return the columns of the design matrix for c0; all but the last are pulled towards 0."""
+        """Return the columns of the design matrix for c0, a row for each of ``plies``; all but the last are pulled
+        towards 0. ``depth_odd`` is 1 for a row with an odd search depth, else 0.
+        """
         depth, ply = 2.0 * depth_odd - 1, 2.0 * (plies % 2) - 1
         kinds = depth, ply, depth * ply, np.ones(len(plies))
         return np.stack([*(kind * along(plies) for kind in kinds), *kinds], axis=-1)

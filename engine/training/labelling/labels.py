@@ -103,7 +103,8 @@ def search_all(
     ``seconds`` (0: no limit).
 
     A ``depth`` of EXACT searches to the end at 100 %, whatever ``selectivity`` is. ``checkpoint`` is called with the
-    scores now and then and at the end, even after an error. Raises `Unfinished` if ``score`` cannot continue.
+    scores about every `_SAVE_EVERY` seconds and at the end, even after an error. Raises `Unfinished` if ``score``
+    cannot continue.
     """
     values = np.full(len(players), NO_LABEL, np.int8)
     plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)

@@ -169,7 +169,9 @@ def _rows(
 
 
 def played(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
-    """Return all positions that the games reached at one ply, as rows of the kind human."""
+    """Return all positions that the games reached at one ply, as rows of the kind human. ``held`` is the mask of
+    held-out games.
+    """
     rows = visits.ply(ply)
     return _rows(
         visits.players[rows],
