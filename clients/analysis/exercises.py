@@ -91,8 +91,8 @@ def command_line() -> Parser:
 
 
 def _games(paths: list[str], name: str) -> Iterator[tuple[FileGame, bool | None]]:
-    """Return the games of ``paths``, each with whether the side whose moves are wanted is Black. With a ``name`` they
-    are that player's games and moves; with "" they are all games, each with None for both sides.
+    """Return the games of ``paths``, each with the side whose moves are wanted: True for Black, False for White, None
+    for both. With a ``name`` they are that player's games and moves, with "" all games and both sides.
     """
     games = games_in(paths, lambda line: logs.message(line, "desdaemon exercises"))
     if not name:
@@ -101,8 +101,8 @@ def _games(paths: list[str], name: str) -> Iterator[tuple[FileGame, bool | None]
 
 
 class _Spot(NamedTuple):
-    """A move that was played in a position, with the discs by which another one is better than all others, 0 before the
-    first search.
+    """A move that was played in a position. ``gap`` is by how many discs another move is better than all others, 0
+    before the first search.
     """
 
     game: FileGame
@@ -174,7 +174,7 @@ class Search:
         return [spot for row in zip_longest(*phases) for spot in row if spot]
 
     def _spots(self, games: Iterable[tuple[FileGame, bool | None]]) -> Iterator[_Spot]:
-        """Yield the wanted moves that had an alternative, each in a position once, mirrored or not."""
+        """Yield the wanted moves that had an alternative; equal moves in a position, mirrored or not, only once."""
         seen: set[tuple[tuple[int, int], ...]] = set()
         for game, black in games:
             self._games += 1

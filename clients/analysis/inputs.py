@@ -22,7 +22,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     or moves such as ``f5 d6 c3``.
 
     ``bad`` is called with a line for each game that cannot be read. Raises `BadInput`, at the call or during the
-    iteration, if the name is none of these, or if the file is unreadable, too large or not of games.
+    iteration, if the words are none of these, or if the file is unreadable, too large or not of games.
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:

@@ -32,8 +32,8 @@ PHASES = (("moves 1 to 20", 40), ("moves 21 to 40", 20), ("moves 41 to 60", 0))
 
 
 class RatedGame(NamedTuple):
-    """A game of a player, who has Black (``black``) or White. ``rating`` and ``opponent`` are both players' Elo before
-    the game; ``opponent`` is None for a player without a name.
+    """A game of a player, who has Black (``black``) or White. ``rating`` is the player's Elo before the game,
+    ``opponent`` the other player's, None without a name.
     """
 
     game: FileGame
@@ -143,7 +143,7 @@ def judged_game(rated: RatedGame, analysis: GameAnalysis) -> JudgedGame:
 
 
 class Row(NamedTuple):
-    """Some games, or a phase of them: how many, the percentage of the points, the player's moves and the opponents'."""
+    """A row about games, or a phase of them: percentage of the points, the player's moves and the opponents'."""
 
     label: str
     games: int

@@ -80,8 +80,8 @@ _PICTURES: Mapping[str, Callable[[Sequence[JudgedGame]], str]] = {"Phases": _by_
 
 
 def _losses(games: Sequence[JudgedGame], place: Callable[[JudgedGame, JudgedMove], int], what: str) -> str:
-    """Return, as HTML, bars of the discs lost a move, on average: one pair for each value of ``place``, with the
-    player's upwards and the opponents' downwards. Returns "" for fewer than two values.
+    """Return, as HTML, bars of the discs lost a move, on average: one pair for each value of ``place``, which the label
+    calls ``what``. The player's bar goes up, the opponents' down. Returns "" for fewer than two values.
     """
     losses: defaultdict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for game in games:

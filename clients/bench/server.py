@@ -50,7 +50,7 @@ class MeasuredFigure(NamedTuple):
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return one of ``values`` that at least ``percent`` percent of them do not exceed. There must be a value."""
+    """Return the ``percent``-th percentile of ``values``, itself one of them. There must be a value."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
 
 

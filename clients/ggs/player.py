@@ -394,8 +394,8 @@ class Player:
 
 
 def _line(board: ggs.ServerBoard) -> str:
-    """Return a report such as ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``; only board and clocks before the
-    first move.
+    """Return a report such as ``.5.0 12: f5 +3.00 4.2 s, alice 04:12, bob 03:58``; before the first move it has the
+    board's id and the clocks alone.
     """
     clocks = ", ".join(f"{side.name} {ggs.time_text(side.clock.main)}" for side in board.sides)
     if board.last is None:

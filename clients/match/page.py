@@ -101,8 +101,8 @@ class MatchPage:
         self.show(games, {})
 
     def add(self, games: dict[int, Finished], number: int = -1) -> None:
-        """Write the page of game ``number``, one of ``games``. At the first call, when no number is needed, and after a
-        change of a program's name write the pages of all games.
+        """Write the page of game ``number``, one of ``games``. The first call, for which ``number`` may be left out,
+        and one after a program's name has changed write the pages of all games.
         """
         names, self._heading = self._described(games)
         for one in [number] if names == self._names else games:

@@ -42,8 +42,8 @@ class Trial(NamedTuple):
 class Tuning:
     """The state of an SPSA tuning: ``values`` holds the options' current values. Iterations count from 1.
 
-    Results of iterations may come in any order, but the values may depend on it. The same seed and the same results in
-    the same order give the same values.
+    Iterations' results may come in any order, but another order may give other values. The same seed and the same
+    results in the same order give the same values.
     """
 
     def __init__(self, parameters: Sequence[TunedOption], iterations: int, seed: int) -> None:

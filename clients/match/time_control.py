@@ -37,8 +37,8 @@ class TimeControl(NamedTuple):
         return bool(self.move or self.main)
 
     def part_used(self, used: float, games: int, moves: int) -> float | None:
-        """Return ``used`` ms as a part of the time on the clocks of ``games`` games, in which this side made ``moves``
-        moves altogether: 0 to 1, above 1 if overdrawn. None without a clock for the game.
+        """Return which part ``used`` ms are of the clocks' time in ``games`` games, with increments for this side's
+        ``moves`` moves in all of them: 0 to 1, above 1 if overdrawn. Returns None without a clock for the game.
         """
         given = games * self.main + moves * self.increment
         return used / given if self.main and given else None

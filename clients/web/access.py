@@ -42,7 +42,7 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Return whether a Host header is one of ``hosts`` with the port, which may be missing if it is the scheme's.
+        """Return whether a Host header is one of ``hosts`` with the port; the scheme's default port may be left out.
         This refuses a foreign page whose name leads here (DNS rebinding).
         """
         given = header.strip().lower()

@@ -208,7 +208,7 @@ class Engine:
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
         """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
-        over. With a `strength` it is drawn by the chances of `people` instead.
+        over. With a `strength` the move is drawn instead, with the probabilities that `people` returns.
         """
         position = Board.of(board).position
         if self.strength and position.moves:
@@ -280,8 +280,8 @@ class Engine:
                 yield judged
 
     def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
-        """Yield what ``work`` returns for each item, in order. Up to `threads` items are at work at a time, each with a
-        searcher and a control that ends its search.
+        """Yield the result of ``work(searcher, item, control)`` for each item, in order. Up to `threads` calls run at a
+        time, each with a searcher of its own; stopping its control ends its search.
         """
         from concurrent.futures import Future, ThreadPoolExecutor
 

@@ -97,8 +97,8 @@ def read_arguments(
     """Parse the options of a command line into ``settings``, or into new ones. ``protocol`` applies if no option names
     one.
 
-    Moves are announced as Edax does (``edax-compatible``) if the program's name contains Edax (``edax_name``) or one of
-    Edax's options is given, unless ``-edax-compatible on|off`` is set, here or before this command line (``chosen``).
+    If the program's name contains Edax (``edax_name``) or one of Edax's options is given, moves are announced as Edax
+    does. The option ``-edax-compatible on|off`` overrides that; ``chosen`` says that ``settings`` have it already.
     Options may have any number of dashes.
 
     Raises `UsageError`, and `UnusableFile` for an option file with a wrong value; one that cannot be read gives a
@@ -175,7 +175,7 @@ def _protocol(name: str) -> str:
 
 
 def _at_option(waiting: list[str]) -> bool:
-    """Return whether no value follows: the next argument is an option, or there is no other argument."""
+    """Return whether no value follows: the next argument, ``waiting``'s last, is an option, or there is none."""
     return not waiting or waiting[-1].startswith("-")
 
 

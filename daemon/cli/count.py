@@ -200,8 +200,8 @@ class StepProgress:
         self._line.clear()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of ``what`` are done; not shown if it comes too soon after the last
-        one shown.
+        """Report that ``done`` of ``total`` steps of ``what`` are done. Shows nothing within `TERMINAL_S` or `LOG_S`
+        seconds after the last report shown.
         """
         now = time.monotonic()
         if now - self._last < (TERMINAL_S if self._line.live else LOG_S):

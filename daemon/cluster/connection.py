@@ -1,6 +1,6 @@
 """The connection to a cluster's scheduler: its address, keys for TLS, dask's settings.
 
-Whoever can connect to a dask scheduler can run any code on its workers, and the owner unpickles the workers' answers.
+Whoever can connect to a dask scheduler can run any code on its workers, and its clients unpickle the workers' answers.
 So connections beyond this machine need TLS with a private certificate authority. Every holder of one of its
 certificates is trusted with everything; host names are not checked.
 """
@@ -193,8 +193,8 @@ _LOCK = threading.Lock()
 
 
 def client_of(text: str, tls: str) -> Client:
-    """Return this process's client of a scheduler. The first call connects, as `connect` does; so does a call after the
-    connection was lost. It logs a warning if the connection has no TLS. Any thread may call it.
+    """Return this process's client of a scheduler. The first call, and one after the connection was lost, connects as
+    `connect` does, and logs a warning if the connection has no TLS. Any thread may call it.
     """
     with _LOCK:
         client = _CLIENTS.get((text, tls))

@@ -73,7 +73,7 @@ class SearchKind(NamedTuple, Generic[S, A]):
     """A kind of search.
 
     Workers run ``task`` for a batch; ``answer`` makes an answer from the fields that a task returns for a search;
-    ``named`` names a search in notes for people.
+    ``named`` returns a search's name for messages to the user.
     """
 
     task: Callable[..., tuple[str, list[Any]]]
@@ -244,10 +244,10 @@ class ClusterSearches(Generic[S, A]):
         finished.put(_came_back(number, reading))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
-        """Return a digest of a batch as dask's key for its task: two tasks with one key are done once.
+        """Return a digest of a batch, dask's key for its task: dask runs tasks with equal keys only once.
 
-        It differs for a check and for a repeated batch, because the scheduler may still have the task of the first
-        batch.
+        A check and a batch that is sent again have digests of their own, because the scheduler may still have the first
+        batch's task.
         """
         asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
@@ -331,7 +331,7 @@ class ClusterSearches(Generic[S, A]):
                 )
 
     def _bar(self, worker: str, why: str) -> None:
-        """Give a worker no more searches; the note says ``why``."""
+        """Send no more searches to a worker, and tell the user once; ``why`` follows its name in that message."""
         if worker not in self._barred:
             self._barred.add(worker)
             self._note(f"cluster: worker {worker} {why}")
@@ -341,8 +341,8 @@ class ClusterSearches(Generic[S, A]):
     # The cluster
 
     def _look(self, window: SearchWindow[S, A]) -> None:
-        """Count the workers, unless that was done less than `LOOK_S` ago, and report figures; note who has gone, and
-        whether the scheduler has.
+        """Count the workers and report figures, unless that was done less than `LOOK_S` seconds ago. Notes which
+        workers have left, and sets ``_gone`` once the scheduler has been lost for more than `LOST_S` seconds.
         """
         now = time.monotonic()
         if now - self._looked < LOOK_S:
@@ -382,8 +382,8 @@ class ClusterSearches(Generic[S, A]):
         self._figures(len(self._addresses), slots, busy)
 
     def _listen(self, address: str, name: str, last_seen: float, now: float) -> None:
-        """Note, at the time ``now``, that the scheduler heard from a worker at ``last_seen`` on its own clock. A worker
-        that has been silent for `QUIET_S` is reported, once for each silence.
+        """Report a worker that has been silent for `QUIET_S` seconds, once for each silence. ``last_seen`` is when the
+        scheduler last heard from it, on the scheduler's clock; ``now`` is this process's time.
         """
         seen_before, since = self._seen.get(address, (0.0, now))
         if last_seen != seen_before:
@@ -397,7 +397,7 @@ class ClusterSearches(Generic[S, A]):
             )
 
     def _recall(self, window: SearchWindow[S, A]) -> None:
-        """Send batches again whose allowed workers have all left; dask would wait until these return."""
+        """Send a batch again if all workers that may run it have left; dask would wait for them to come back."""
         for number, usable in list(self._narrowed.items()):
             if not any(address in self._addresses for address in usable):
                 del self._narrowed[number]
@@ -528,8 +528,8 @@ class _Lines(Generic[R]):
         self._given = 0
 
     def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the lines' next searches while the window wants any; begin more lines if those are too few. Drain the
-        window if every begun line waits for an answer and none is left to begin; close it after the last line.
+        """Offer the next searches of begun lines while the window wants any; if there are none, begin another line. If
+        no line is left to begin, drain the window while a line waits for an answer, else close it.
         """
         while window.wants():
             if self._asking:

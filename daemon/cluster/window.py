@@ -4,8 +4,8 @@ A state machine for one thread, that of `pool.ClusterPool`: searches and results
 in the order of the searches, whichever machine is quicker: a book grows in that order, and so equals one made by a
 single thread. `replies` come as they arrive, for callers that choose the next searches by them.
 
-A batch has searches for about `BATCH_MS`, judging by earlier ones, because a message costs scheduler and owner a
-millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
+A batch has searches for about `BATCH_MS`, judging by earlier ones, because a message costs the scheduler and
+this process a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """Estimates the times of searches: by moving means for each level and number of empty squares, in steps of three,
-    and by the level alone until such a search was timed.
+    """Estimates the times of searches. Searches of one level and about the same number of empty squares (in steps of
+    three) share a moving mean; until one of them was timed, the estimate is a guess from the level.
     """
 
     def __init__(self) -> None:
@@ -181,16 +181,16 @@ class Costs:
 
 
 class SearchWindow(Generic[S, A]):
-    """The searches of one run on their way to the workers, and their answers on the way back; see the module. The owner
-    sets ``slots``, and reports each batch that it took from the window by `answered`, `failed` or `refused`.
+    """The searches of one run on their way to the workers, and their answers on the way back; see the module. The
+    caller sets ``slots``, and reports each batch that it took from the window by `answered`, `failed` or `refused`.
     """
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows. Every ``check_every``-th search, these included, is
-        checked by another worker.
+        """``first`` is the number of searches in earlier windows. Counted from the first of those, every
+        ``check_every``-th search is repeated by another worker to compare the answers.
         """
         self.slots = 0
-        """Searches that the workers make at a time; set by the owner as workers come and go."""
+        """Searches that the workers make at a time; set by the caller as workers come and go."""
         self._costs = costs
         self._first = first
         self._check_every = check_every
@@ -209,8 +209,8 @@ class SearchWindow(Generic[S, A]):
     # Input
 
     def wants(self) -> bool:
-        """Return whether the owner should offer more searches: not if enough wait, too many answers are held back, or
-        the window is closed.
+        """Return whether to offer more searches: not if the window is closed, if enough searches wait to be sent, or if
+        too many are offered whose answers were not taken yet.
         """
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
@@ -269,10 +269,10 @@ class SearchWindow(Generic[S, A]):
         return Disagreement(search, (first_worker, worker), (first, answer))
 
     def failed(self, number: int) -> SearchBatch[S] | None:
-        """Note that the cluster gave a batch up: too many workers died of it, or none could do it.
+        """Note that the cluster has given up a batch: too many workers died of it, or none could run it.
 
-        One of its searches may be to blame, so each is sent again in a batch of its own. A batch of one search is
-        returned instead: the owner must search it here and report it by `answered`. A check is given up.
+        Returns a batch of one search, for the caller to search in this process and report by `answered`; else None.
+        Several searches are sent again in a batch each, since one may be to blame. A check is dropped.
         """
         batch = self._running.pop(number, None)
         if batch is None:

@@ -67,12 +67,12 @@ class MoveOverhead:
         self.worst = max(late, self.worst)
 
     def subtracted_from(self, share: float) -> float:
-        """Return a move's ``share`` of the time (ms), minus twice the expected delay, but at least a fifth of it."""
+        """Return ``share``, a move's time in ms, minus twice the expected delay, but at least a fifth of ``share``."""
         return max(share - 2 * self.recent, share / 5)
 
     def reserve_ms(self, moves: float, increment: float) -> float:
-        """Return the ms to leave on a clock for ``moves`` later moves, each of which adds ``increment`` ms: also moves
-        that need no search are late.
+        """Return the ms to leave on a clock for the delays of ``moves`` later moves, each of which adds ``increment``
+        ms. Moves that need no search are late too, and count.
         """
         return LATE_RESERVE_MS + 4 * self.worst + moves * max(0.0, self.recent - increment)
 
@@ -203,8 +203,8 @@ def _share_of_game(
     settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
 ) -> float:
     """Return the ms for a move out of the ms ``left`` for the game: an equal share plus ``increment``, cut so that
-    `MoveOverhead.reserve_ms` is left on the clock. The cut leaves at least half of the share or, if that is less, half
-    of the sum of ``increment`` and a fifth of ``left``.
+    `MoveOverhead.reserve_ms` is left on the clock. At least half of the share remains, or half of (``left`` / 5 +
+    ``increment``) if that is less.
     """
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - overhead.reserve_ms(empties / 2, increment)

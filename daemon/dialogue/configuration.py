@@ -31,7 +31,7 @@ SECTIONS = (*PROTOCOLS, "serve")
 
 
 def configuration_path() -> str:
-    """Return the path of the configuration file, if ``--config`` names no other; the file need not exist."""
+    """Return the path of the configuration file that applies without ``--config``; the file need not exist."""
     return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
 
 
@@ -42,7 +42,7 @@ def shown_path() -> str:
 
 
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
-    """Set the options of a configuration file, the table ``section`` after the others.
+    """Set the options that the configuration file ``path`` has; those in its table ``section`` override the others.
 
     Returns the names of options outside all tables and in that table, unknown names included, and warnings about
     unknown names and tables. Raises `OSError` if the file cannot be read, and `BadInput` if it is no TOML or at the

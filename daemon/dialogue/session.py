@@ -491,7 +491,7 @@ class Session:
         return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed)
 
     def _charge(self, position: Position, spent: float) -> None:
-        """Charge ms of thinking to the side to move, and to its clock if it has one."""
+        """Add ``spent`` ms to the thinking time of the side to move; take them off its clock if it has one."""
         self.game.charge(position.black_to_move, spent)
         if position.black_to_move in self.clocks:
             self.clocks[position.black_to_move].spend(spent)

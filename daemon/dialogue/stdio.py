@@ -232,7 +232,7 @@ def guard_stdout() -> int:
 
 
 def load_before_reading() -> None:
-    """On Windows, load what cannot be loaded while the reader thread waits for input."""
+    """On Windows, load libraries that cannot be loaded any more while the reader thread waits for input."""
     if platform.READING_BLOCKS_LOADING:
         for name in _LOADED_LATER:
             importlib.import_module(name)
@@ -327,9 +327,9 @@ def run_beside_signals(
     """Do ``work`` on a thread of its own. Returns the exit status that ``work`` returns, `UNUSABLE` after an `OSError`
     such as a lost output, `INTERNAL_ERROR` after another exception.
 
-    Ctrl-C ends the process with `INTERRUPTED`; with ``gently`` the first one during a command only stops its search,
-    with the results so far, and the engine then plays neither side. ``at_end`` is called before this returns or the
-    process ends.
+    Ctrl-C ends the process with `INTERRUPTED`. With ``gently`` the first one during a command only stops its search,
+    which returns the results so far; the engine then plays neither side. ``at_end`` is called before this returns or
+    the process ends.
     """
     outcome: list[int] = []
     done = threading.Event()

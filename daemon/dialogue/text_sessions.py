@@ -78,12 +78,12 @@ class ReplyText:
             self._followed = len(self.out)
 
     def show_progress(self, text: str) -> None:
-        """Pass a line of progress to the follower, if there is one; "" is not passed."""
+        """Call ``follower``, if there is one, with a line of progress; do nothing for ""."""
         if self.follower is not None and text:
             self.follower("", text)
 
     def take(self) -> Printed:
-        """Return the output since the last call. The output and the follower are then forgotten."""
+        """Return the output since the last call; forget it, and ``follower``."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for texts in (self.out, self.err, self.all):
             texts.clear()
@@ -102,7 +102,7 @@ class Printed(NamedTuple):
 
 class LineReceiver(NamedTuple):
     """Gets a line's output. ``done`` is called at the end with all of it. Before that ``more``, if not None, is called
-    with each new part of the answers and "", or with "" and a line of progress.
+    with two texts, one of which is "": a new part of the answers, and a line of progress.
     """
 
     done: Callable[[Printed], None]
@@ -128,9 +128,9 @@ class ClientLines:
     """The waiting lines of a client, and the running one. A state machine, for one thread at a time.
 
     When the client goes, lines that outlive it are still carried out, and so are the earlier lines that change the
-    board they work on. Lines that only ask, without another effect, are cancelled, and all lines after the last one
-    that outlives the client. Of ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out;
-    without ``book store`` none is.
+    board they work on. All others are cancelled: those that only ask, and those after the last line that outlives the
+    client. Of ``play f5``, ``hint 3``, ``book store``, ``undo`` the first and third are carried out; without ``book
+    store`` none is.
 
     Call `next`, which returns the line to begin, after `ended`, and after `put` if its second result is True.
     """

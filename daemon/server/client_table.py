@@ -82,7 +82,7 @@ class Instruction(NamedTuple, Generic[C]):
 
 
 class ClientTable(Generic[C]):
-    """All clients, by key. For one thread at a time.
+    """All clients, by ``key``, a value that tells each from all others. For one thread at a time.
 
     Methods that note events return instructions, to be carried out in order before the next event.
     """
@@ -149,9 +149,9 @@ class ClientTable(Generic[C]):
         return instructions if client.waits else instructions + self._forget(client, "forgotten")
 
     def tidy(self, now: float) -> list[Instruction[C]]:
-        """Return instructions to cancel the requests of clients gone for ``grace_s``.
+        """Return instructions to cancel the requests, and drop the replies, of clients gone for ``grace_s`` seconds.
 
-        They are forgotten then too, but only after ``session_s`` if they gave a routing id and have a text session.
+        These clients are forgotten too, those with a routing id and a text session only after ``session_s`` seconds.
         """
         instructions: list[Instruction[C]] = []
         for client in self:

@@ -216,8 +216,8 @@ def open_acceptors(
     """Return acceptors that listen at all endpoints; ``ipc`` is "" for none. Raises `BadInput`, with none left open, if
     an endpoint cannot be bound or, unless ``insecure``, if one beyond this machine has no ``keys``.
 
-    Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` is an endpoint of TCP too, whose
-    clients need one of those keys.
+    Without ``keys`` clients of ``tcp`` need no key. With ``local_keys``, ``ipc`` names a TCP endpoint instead, whose
+    clients need one of these keys.
     """
     for endpoint in tcp:
         check_tcp(endpoint)

@@ -1,7 +1,7 @@
 """Connections from their arrival to the end of the handshake: accepted, refused, or given up.
 
 Peers that only open connections cannot keep others out: `HandshakeTable` bounds the handshakes and chooses one to give
-way. Without free descriptors nothing is accepted for a moment.
+way. Without free descriptors nothing is accepted until the next `Newcomers.tidy`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Newcomers:
         self._handshaking.discard(connection)
 
     def refuse(self, connection: ServedConnection, reason: str) -> None:
-        """Close a connection whose handshake fails, after sending it the protocol's answer."""
+        """Close a connection whose handshake fails, after sending what is queued, such as an ERROR command."""
         self._count_refusal(reason)
         connection.flush()
         self._close(connection)
@@ -112,8 +112,8 @@ class Newcomers:
             self._arrived(connection)
 
     def _make_room(self, now: float, address: str = "") -> bool:
-        """Return whether there is room for one more handshake, from ``address`` if given, else in all; handshakes that
-        last too long are ended for it.
+        """Return whether there is room for one more handshake, from ``address`` if given, else in all. To make room,
+        handshakes older than `GIVES_WAY_S` seconds are ended.
         """
         while self._handshaking.is_full(address):
             late = self._handshaking.oldest(now, GIVES_WAY_S, address)

@@ -68,8 +68,8 @@ class ReadingOrder(Generic[ReadableT]):
             self._waiting[rank].append(connection)
 
     def round(self) -> Iterator[tuple[ReadableT, int, float]]:
-        """Remove connections one by one. Yields each with the number of its messages to carry out at most, and the
-        time, by the clock, to stop at.
+        """Remove connections one by one. Yields each with the most of its messages to carry out, and the time to stop
+        at, by the clock.
 
         Each rank that has connections gives at least one. Closed connections are removed, but not yielded. A connection
         that is put back into its rank waits for the next round.

@@ -337,8 +337,8 @@ def _opened(
 
 
 class _Signals:
-    """The signal handlers: SIGTERM or SIGINT shuts down, a SIGINT after that ends the process at once. SIGINT stays
-    ignored if the process was started so.
+    """The signal handlers: SIGTERM or SIGINT shuts down, a SIGINT after that ends the process at once. A SIGINT that
+    was ignored when the process started stays ignored.
     """
 
     def __init__(self) -> None:

@@ -198,8 +198,8 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection. What it sent before is handled first, unless the peer cannot come
-        back for replies and nothing that it sent has another effect. Then the connection is closed.
+        """Note that a peer has closed its connection. If it cannot come back for replies and nothing that it sent has
+        another effect, the connection is closed at once, otherwise after the messages that it sent were handled.
         """
         connection.broken = True
         connection.blocked = False
@@ -270,7 +270,7 @@ class Sockets:
             self._serve_one(connection, quantum, until)
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
-        """Carry out up to ``quantum`` messages of a connection, but only one after the time ``until``
+        """Carry out up to ``quantum`` messages of a connection, but begin none after the first once ``until`` has come
         (`time.monotonic`). If it has more, queue it for its next turn; close it if it has ended or broken the protocol.
         """
         if connection.broken and not connection.ended and not connection.conversation.has_input:

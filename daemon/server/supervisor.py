@@ -113,7 +113,7 @@ class _Supervisor:
 
 
 def _has_listened(process: int) -> bool:
-    """Return whether a daemon that has died had listened: then it has written the connection file."""
+    """Return whether a daemon that has died had listened. If so, the connection file has its number, ``process``."""
     try:
         return read_connection(connection_path()).pid == process
     except (BadInput, OSError):

@@ -37,8 +37,8 @@ HelpPage = list[HelpEntry | str]
 
 
 def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
-    """Return a page as lines, wrapped at ``width`` columns; less than `LEAST_WIDTH` counts as `LEAST_WIDTH`, but with 0
-    lines are not wrapped.
+    """Return a page as lines, wrapped at ``width`` columns, but at no fewer than `LEAST_WIDTH`; with 0 they are not
+    wrapped.
     """
     lines: list[str] = []
     for entry in page:

@@ -199,8 +199,8 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
 
 
 def _judge(session: Session, position: Position, move: int, value: _Value, ply: int) -> JudgedMove:
-    """Return a judgement of ``move``, the ``ply``-th of its game, with the score ``value`` for the side that plays it.
-    If there is another move, a search finds the best one to compare.
+    """Return a judgement of ``move``, number ``ply`` of its game from 1, with the score ``value`` for the side that
+    plays it. If there is another move, a search finds the best one to compare.
     """
     limits = session.limits(position)
     played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)

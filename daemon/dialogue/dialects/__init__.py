@@ -27,7 +27,7 @@ NAMES = ("text", *MODULES)
 
 
 class Spoken(NamedTuple):
-    """A protocol's listener class, for the reader thread, and maker of the dialect, for the dialogue's thread."""
+    """A protocol's listener class, for the reader thread; and what makes its dialect, for the dialogue's thread."""
 
     listener: type[InputListener]
     dialect: Callable[[Session, DialogueOutput], Dialect]

@@ -26,7 +26,7 @@ class AnalysisStream:
         self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder, moves: int
     ) -> None:
         """``moves`` is the number of moves searched; ``form`` makes a line of text about them, and ``say`` sends it,
-        from any thread. ``wanted`` has the interval.
+        from any thread. Of ``wanted`` only the interval is used.
         """
         self._say = say
         self._form = form

@@ -353,8 +353,8 @@ class _HintStream:
 
     def _text(self, line: Line, *, finished: bool) -> str:
         """Return the line to send; "" if an earlier search has sent a better one. ``finished`` says that the iteration
-        was not stopped. Lines of the first search are noted, because a later line that proves only the winner takes its
-        margin from them.
+        was not stopped. Keeps the lines of the first search: where a later one proves only the winner, their scores
+        give the margin.
         """
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:

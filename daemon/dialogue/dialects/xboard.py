@@ -210,8 +210,8 @@ class XBoardDialect(LineDialect):
         self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Return whether `time` sets Black's clock: the one of the engine's side or, if it plays none, of the side to
-        move.
+        """Return whether the command `time` sets Black's clock, not White's: the clock of the engine's side or, if the
+        engine plays neither, of the side to move.
         """
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 

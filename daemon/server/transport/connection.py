@@ -1,6 +1,6 @@
 """An accepted connection: its socket, its ZMTP conversation, and the bytes to send.
 
-A connection has a number that is never used again in the process, unlike that of a descriptor, so notes about one
+A connection has a number that, unlike a descriptor, is never used again in the process, so that notes about one
 connection cannot be taken for another's.
 """
 

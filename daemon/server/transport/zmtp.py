@@ -68,15 +68,15 @@ class Security(Protocol):
     """The public key (Z85) that the peer has proved to own; "" before."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Carry out a command of the handshake. Returns the command to answer and, once `ready`, the peer's metadata.
+        """Carry out a command of the handshake. Returns the command to send back and, once `ready`, the peer's
+        metadata; ``metadata`` is this side's.
 
-        ``metadata`` is this side's. Raises `Violation` if the command breaks the protocol, `Refusal` if the peer is
-        refused.
+        Raises `Violation` if the command breaks the protocol, `Refusal` if the peer is refused.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Return flags and content of the frame that is encrypted in ``content``, the content of a received frame.
-        Raises `Violation` if that holds no encrypted frame, or one that is not authentic.
+        """Decrypt a received frame. Returns the flags and the content of the frame that is encrypted in ``content``.
+        Raises `Violation` if there is none, or if it is not authentic.
         """
 
     def sealed(self, flags: int, content: bytes) -> bytes:
