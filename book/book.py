@@ -422,7 +422,7 @@ class Book:
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Record that ``done`` steps of the schedule numbered ``schedule`` are finished; 0 removes the record.
+        """Store ``done``, the number of finished steps of the schedule numbered ``schedule``; 0 removes the number.
 
         A book with a journal keeps it over restarts.
         """

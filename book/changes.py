@@ -51,7 +51,9 @@ class ChangeObserver:
         """Take note that the results of ``games`` were taken back."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """Take note that ``done`` steps of the schedule numbered ``schedule`` are finished; 0 drops its record."""
+        """Take note that ``done`` steps of the schedule numbered ``schedule`` are finished; with ``done`` 0,
+        that the number of its finished steps was removed.
+        """
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """Return a context manager: the changes made in its block are written together. A crash leaves all or none."""

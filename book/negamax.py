@@ -64,10 +64,11 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
 
 
 def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
-    """Return the margins of leaves, int16 (level + 1, empties, 3), for the kernels.
+    """Return the margins of leaves as a table for the kernels, int16.
 
-    A margin is what the lower and the upper bound add to a leaf's score, in discs, and whether the score is exact. A
-    level below 0 counts as 0, above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
+    First axis: level + 1; second axis: empty squares; third axis: what the lower and the upper bound add to the score,
+    in discs, and 1 if the score is exact. A level below 0 counts as 0, above 60 as 60. Midgame margins are shifted by
+    the parity of depth and empties.
     """
     return _margins(options.midgame_error, options.endcut_error)
 

@@ -71,7 +71,7 @@ _RANGES = (
 
 
 def options_of(*numbers: int) -> BookOptions:
-    """Return the options whose fields have these five or six values, in order; without the sixth the rule is Edax's.
+    """Return options with these values for the fields of `BookOptions`, in order. Without the sixth the rule is Edax's.
 
     Raises ValueError if a value is out of range.
     """

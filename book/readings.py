@@ -71,9 +71,10 @@ def reading(level: int, empties: int) -> int:
 
 @cache
 def readings() -> npt.NDArray[np.uint8]:
-    """Return a table for the kernel `grade_rows`: `SOLVED`, `READ` or `GUESSED`, uint8 (scale, kind, level, empties).
+    """Return a table of `SOLVED`, `READ` or `GUESSED` for the kernel `grade_rows`, uint8.
 
-    The scales are ours and Egaroucid's, the kinds a position and its leaf; levels begin at `NO_LEVEL`.
+    First axis: the level's scale, 0 ours, 1 Egaroucid's; second axis: 0 for positions, 1 for leaves; third axis: level
+    minus `NO_LEVEL`; fourth axis: empty squares.
     """
     table = np.zeros((2, 2, LEVELS, SQUARES), np.uint8)
     for level in range(NO_LEVEL, MAX_LEVEL + 1):
@@ -89,10 +90,11 @@ def readings() -> npt.NDArray[np.uint8]:
 
 @cache
 def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
-    """Return levels of ``scale`` (0 ours, 1 Egaroucid's) for those of the other, by level from `NO_LEVEL` and empties.
+    """Return a table, int8, of the levels in ``scale`` (0 ours, 1 Egaroucid's) for those in the other scale.
 
-    A level of 0..60 becomes the highest level, at least 0, that is neither above it nor read as more reliable. Other
-    levels stay. ``kind`` is 0 for positions, 1 for leaves.
+    First axis: the other scale's level minus `NO_LEVEL`; second axis: empty squares. A level of 0..60 becomes the
+    highest of 0..60 that is no higher and read as no more reliable. Other levels stay. ``kind`` is 0 for positions, 1
+    for leaves.
     """
     old, new = readings()[1 - scale, kind], readings()[scale, kind]
     levels = np.tile(np.arange(NO_LEVEL, NO_LEVEL + LEVELS, dtype=np.int8)[:, None], SQUARES)
@@ -104,7 +106,10 @@ def _scaled(kind: int, scale: int) -> npt.NDArray[np.int8]:
 
 
 def own_scale() -> npt.NDArray[np.int8]:
-    """Return our levels for Egaroucid's levels of positions: int8 (level from `NO_LEVEL` on, empty squares)."""
+    """Return a table, int8, of our levels for Egaroucid's levels of positions.
+
+    First axis: Egaroucid's level minus `NO_LEVEL`; second axis: empty squares.
+    """
     return _scaled(0, 0)
 
 

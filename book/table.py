@@ -44,9 +44,9 @@ class Filters:
     """Filters by number of empty squares, with which a pass over a table skips most look-ups of positions outside it.
 
     If the table has no position with a number of empty squares, all look-ups with this number are skipped. If it has
-    few (at most `MOST_FILTERED`, in a layer that is not dense by `DENSE_LAYER`), a look-up is skipped when the bit of
-    its hash is unset. Otherwise, and in a new object, none is skipped. `layout` describes the words (`FILTER_BITS`,
-    `FILTER_MASK`).
+    few (at most `MOST_FILTERED`, and fewer than `DENSE_LAYER` times those with one empty square more), a look-up is
+    skipped when the bit of its hash is unset. Otherwise, and in a new object, none is skipped. `layout` describes the
+    words (`FILTER_BITS`, `FILTER_MASK`).
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class BookTable(TableMemory):
     # ------------------------------------------------------------------------------------------------ positions
 
     def _pair(self) -> tuple[Any, int]:
-        """Return two words that belong to the calling thread, and their address."""
+        """Return two words for a kernel's results, which only the calling thread uses, and their address."""
         try:
             made: tuple[Any, int] = self._local.pair
         except AttributeError:

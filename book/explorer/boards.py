@@ -94,7 +94,7 @@ def _smallest(players: Boards, opponents: Boards, marks: Numbers) -> tuple[Board
 
 def keys_of_moves(players: Boards, opponents: Boards, squares: Numbers) -> tuple[Boards, Numbers]:
     """Return for each move the key of its position, and the move's square in the canonical position (the smallest if
-    symmetries give several). Both are the same for mirrored moves.
+    symmetries give several). Mirrored moves have the same key and the same square.
     """
     player, opponent, square = _smallest(players, opponents, _SQUARE_IMAGES[:, squares])
     return _key(player, opponent), square

@@ -126,9 +126,7 @@ class _RecordLoader:
         self._progress("load", first + len(records), self._count)
 
     def finish(self, level: int | None = None) -> EgaroucidImport:
-        """Add the forced passes and return the book. Its level is ``level``, or follows from the positions if that is
-        None.
-        """
+        """Add the forced passes and return the book. If ``level`` is None, its level follows from the positions."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
         reason = np.zeros(1, np.int64)
@@ -165,9 +163,9 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """Return the byte at which each record begins, if the number of links in a record takes ``width`` bytes.
+    """Return the byte at which each of ``count`` records begins; each has its number of links in ``width`` bytes.
 
-    Returns None if the records do not end where the file does, so that the width must be another.
+    Returns None if with this width the records do not end where the file, ``data``, does.
     """
     place, places = _HEADER.size, []
     for _ in range(count):

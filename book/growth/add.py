@@ -130,7 +130,10 @@ def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int 
 
 
 def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
-    """Return the positions of a batch of games, numbered from ``first``; append illegal moves to ``problems``."""
+    """Return the positions of a batch of games, whose first game has the number ``first``.
+
+    Appends a line about each game with an illegal move to ``problems``.
+    """
     replayed, illegal = _replayed(book, batch)
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None

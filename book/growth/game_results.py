@@ -69,7 +69,7 @@ def weight(ply: int, last: int) -> float:
 
 
 def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the ply and the row of each position of a game that is in the book."""
+    """Return a pair (ply, row) for each of a game's ``positions``, except those outside the book."""
     rows = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
     return [(ply, row) for ply, row in rows if row >= 0]
 

@@ -81,7 +81,9 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark in ``marks`` the rows reached from ``row`` and those to grow, by the rules of the kernel `select_rows`.
+    """Mark in ``marks`` the rows reached from ``row``, and those whose leaf is to be added.
+
+    ``rules`` are the settings that `select` makes for the kernel `select_rows`.
 
     Returns False, with some reached rows not followed, if about 1/`_PART` of the book was visited or the stack is full.
     """
@@ -116,10 +118,9 @@ def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandO
 def deviate_rows(
     book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that `deviate` with these limits grows next, for deviations of the side to move at ``root`` and
-    for those of the other side.
+    """Return two lists of the rows that `deviate` with these limits grows next. Raises `NotInBook`.
 
-    Raises `NotInBook`.
+    The first is for deviations of the side to move at ``root``, the second for those of the other side.
     """
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)

@@ -250,7 +250,8 @@ def expansions(
     """Return the leaves that a round of learning follows, each with its largest budget. Raises `NotInBook`.
 
     A leaf is at most ``leaf_error`` discs below its position's score. The leaves come from two walks, in each of which
-    one side plays only best moves; a leaf of that side must be a best move too. ``seen`` wraps the visits of the walks.
+    one side plays only best moves; a leaf of that side must be a best move too. ``seen`` gets the visits of
+    each walk and yields them again.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):

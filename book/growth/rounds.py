@@ -219,8 +219,8 @@ class GrowthCommand(LongCommand):
         """Return the search that a position's leaf needs. If it needs none, set the leaf (a finished game's final
         score, else no leaf) and return None.
 
-        Without ``level`` the search has the position's level, or the book's if that is unknown or the score set by
-        hand.
+        Without ``level`` the search has the position's level. If this is unknown, or the score was set by hand, it has
+        the book's level.
         """
         book = self.book
         entry = book.table.entry(row)

@@ -49,9 +49,9 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallbac
 
 
 def prune_marks(book: Book, progress: ProgressCallback = no_progress) -> Marks:
-    """Return a mark for each row, 0 if no line from the initial position leads to it in which one side plays only best
-    moves. The mark is 1 if that is the side to move in the row's position, 2 if it is the other side, 3 if each is in
-    some line.
+    """Return a mark for each row: which sides can reach its position from the initial one by playing only best moves.
+
+    1: the side to move in the position, 2: the other side, 3: each of them, 0: none. The opponent may play any moves.
 
     Raises `NotInBook` without the initial position.
     """

@@ -153,8 +153,8 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """Numbers: positions ``removed``; ``leaves`` dropped, which are open now; positions whose score, level or mark was
-    reset (``numbers``).
+    """What `repair` has changed: it ``removed`` so many positions, dropped so many ``leaves``, which are open now, and
+    reset score, level or human mark in so many positions (``numbers``).
     """
 
     removed: int

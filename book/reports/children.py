@@ -21,10 +21,10 @@ class ReportedMove(NamedTuple):
 
     ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the other moves) or `UNKNOWN`. ``score``, ``lower``
     and ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move (60 if its
-    score was set by hand) or of the leaf's search, -1 if unknown. ``grade`` is the letters of `Grades.grade`, or of
-    `Grades.leaf_grade`. The path counts ``wins``, ``draws``, ``losses`` and ``lines`` are those of the position after
-    the move; a leaf is one line. ``human`` says whether the score was set by hand. ``results`` are those of games
-    through the move.
+    score was set by hand) or of the leaf's search, -1 if unknown. ``grade`` comes from `Grades.grade` for
+    a link, from `Grades.leaf_grade` for the leaf. The path counts ``wins``, ``draws``, ``losses`` and ``lines`` are
+    those of the position after the move; a leaf is one line. ``human`` says whether the score was set by hand.
+    ``results`` are those of games through the move.
     """
 
     move: int

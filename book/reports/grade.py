@@ -1,11 +1,11 @@
 """Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
 
-A grade follows all lines from the position, to the end of the book, in which no move loses more than one disc. A means
-that every end is solved completely; C that every end is read to the end of the game with selectivity; F that every end
-is a midgame search; B, D and E are mixtures (`LETTERS`). A position of grade A gets a second letter for the lines that
-lose at most two discs.
+A grade depends on the scores in which the lines of the book from the position end. Only lines count in which no move
+loses more than one disc. A means that all these scores are solved, C that all are read to the end of the game with
+selectivity, F that all are from midgame searches; B, D and E stand for scores of several kinds (`LETTERS`). A position
+of grade A gets a second letter, for the lines in which no move loses more than two discs.
 
-Egaroucid itself grades a mixture of C and F as D, and ignores unsolved leaves; here both count in full.
+Egaroucid itself gives D, not E, if scores of C and F meet, and ignores unsolved leaves; here they count.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ class Arena:
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
-        """Return ``size`` bytes of zeroed memory: in a file if they exceed the limit, or as ``in_file`` says if it is
-        not None.
+        """Return ``size`` bytes of zeroed memory. They are in a file if ``in_file`` is True, or if it is None and
+        ordinary memory would exceed `limit`.
 
         Raises `WriteFailed` if the system refuses.
         """
@@ -66,7 +66,9 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return a zeroed array of ``count`` items, in a file if it has at least `PIECE` bytes and exceeds the limit.
+        """Return a zeroed array of ``count`` items of the numpy type ``kind``.
+
+        It is in a file if it has at least `PIECE` bytes and ordinary memory would exceed `limit` with it.
 
         Raises `WriteFailed` if the system refuses.
         """

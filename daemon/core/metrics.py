@@ -40,7 +40,7 @@ class Account:
 
 
 class Accounts:
-    """Accounts by key; clients without a key share one for each way to connect. Any thread may call the methods."""
+    """Accounts by key; clients without a key share one if they connect alike. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._accounts: dict[Hashable, Account] = {}
@@ -75,8 +75,8 @@ class Accounts:
 
 
 class ServerMetrics:
-    """Counters, latencies and present problems. Any thread may call the methods; without a lock, counts may be off a
-    bit.
+    """Counters, latencies and present problems. Any thread may call the methods. There is no lock, so that a few
+    counts may be lost.
     """
 
     def __init__(self, log: Log) -> None:
@@ -114,8 +114,8 @@ class ServerMetrics:
     def give_way(self) -> None:
         """Wait until the loop of the sockets has nothing to do, `GIVEN_WAY_S` at most.
 
-        Background threads that run much Python call this between pieces of their work. Otherwise the loop, which has to
-        get the interpreter back after each system call, would have it for half of the time.
+        Background threads that run much Python call this between pieces of their work. Otherwise the loop, which
+        gives up the interpreter at each system call, would have it for only half of the time.
         """
         until = time.monotonic() + GIVEN_WAY_S
         while self.loop_busy() and time.monotonic() < until:

@@ -114,7 +114,7 @@ class SessionSettings:
                 self.level_chosen = True
 
     def text(self, option: Option) -> str:
-        """Return an option's value as a user would type it, times in seconds; "" for an option without an effect that
+        """Return an option's value as a user would type it, times in seconds; "" for an option that has no effect and
         was not set. Not for ``q`` and ``vv``.
         """
         value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)

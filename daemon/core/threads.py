@@ -1,7 +1,7 @@
 """Daemonic threads that are started without waiting for them.
 
-`threading.Thread.start` waits until the new thread runs. While others run Python that is too long for the sockets'
-loop.
+`threading.Thread.start` waits until the new thread runs. While other threads run Python, this wait is too long for the
+loop of the sockets.
 """
 
 from __future__ import annotations

@@ -162,9 +162,9 @@ def _carry_out(run: BookCommandRun) -> Result:
 def _worked(run: BookCommandRun) -> Result:
     """Run the handler, commit its changes, and add remarks. The result of a cancelled command has ``finished`` false.
 
-    A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes or
-    `Books.keep_aside` saves them: with `edax-compatible`, for a local caller's book without a journal. Any other long
-    command that runs alone begins with a negamax if a cancelled command has left stale scores.
+    A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes. With
+    `edax-compatible`, a local caller's book without a journal is saved by `Books.keep_aside` instead. Any other long
+    command that runs alone begins with a negamax if scores are stale.
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled

@@ -427,8 +427,9 @@ class QuestionSearch(ResumableSearch):
         )
 
     def search(self, engine: LoadedEngine, most_nodes: int = 0, **options: Any) -> bool:
-        """Search for one turn: with a share of the request's node budget or, if the request has none, up to
-        ``most_nodes``. Returns whether another turn is needed.
+        """Search for one turn, as `ResumableSearch.search` does, and return whether another turn is needed.
+
+        If the request has a node budget, a share of it takes the place of ``most_nodes``.
         """
         budget = self._analysis.budget
         share, nodes, again = budget.take() if budget is not None else most_nodes, self.nodes, False
@@ -546,11 +547,11 @@ class Budget:
 
 
 def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
-    """Return the book's moves in a position as items of ``moves``, best first, and whether they answer the question.
+    """Return the book's moves that a question allows as items of ``moves``, best first, and whether they answer it.
 
-    They do if the position is in the book with a move that the question allows, and each of its best ``multipv`` moves
-    and its leaf is exact or was searched as well as asked. If only nodes or time limit the question, any search is good
-    enough. Otherwise they are preliminary. Any thread may call it; it takes microseconds for each move in the book.
+    They do if the position is in the book with such a move, and the best ``multipv`` of them and the leaf are exact or
+    were searched as well as asked; if only nodes or time limit the question, any search is good enough. Moves that do
+    not answer the question are preliminary. Any thread may call it; it takes microseconds for each move in the book.
     """
     terms, position = question.terms, question.position
     look = books.look_up(position.player, position.opponent) if terms.book != "ignore" else None

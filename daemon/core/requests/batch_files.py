@@ -127,7 +127,7 @@ class BatchFile:
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:
-        """Return the length in bytes of the result ``place``, from 0, in the file."""
+        """Return the number of bytes that the result ``place``, from 0, takes in the file."""
         end = self._results[place + 1] if place + 1 < len(self._results) else self._size
         return end - self._results[place]
 

@@ -370,7 +370,10 @@ class Operations:
 
 
 def _people_data(position: Position, rating: int, seed: int) -> Data:
-    """Return the data of the operation `people.get`."""
+    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move, and a move drawn so.
+
+    ``seed`` 0 draws another move each time.
+    """
     if not position.moves:
         forced = ["pa"] if position.must_pass else []
         return {"move": forced[0] if forced else None, "moves": [{"move": move, "chance": 1.0} for move in forced]}

@@ -238,8 +238,8 @@ class TextLines(Protocol):
     def refused(self, client: ClientRecord) -> None:
         """Note that a line of ``client`` was refused before it came to `request`.
 
-        Until no line of the client runs or waits, further lines do not outlive the client; if it has gone already, they
-        are not run at all.
+        Until all its waiting and running lines are over, further lines do not outlive the client. If it has gone
+        already, no further line is run.
         """
 
     def leave(self, client: ClientRecord) -> None:

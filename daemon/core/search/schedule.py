@@ -227,8 +227,8 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Add ``seconds`` to the node's short work, which is first raised to the siblings' average charge minus
-        `CREDIT_S` if it is less.
+        """Raise the node's short work to the siblings' average charge minus `CREDIT_S` if it is less, then add
+        ``seconds`` to it.
         """
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
@@ -532,8 +532,10 @@ class ThreadSchedule:
         return again
 
     def _interrupt_for_turns(self, now: float, interrupt: list[Task]) -> float:
-        """Interrupt at most one task whose turn is over, in favour of the waiting task that was charged least. Returns
-        when to call this again, before which it does nothing; infinity while interrupted tasks still hold threads.
+        """Interrupt at most one task whose turn is over, in favour of the waiting task that was charged least.
+
+        Returns the time of the next call that can have an effect; infinity if no task waits, or while interrupted tasks
+        still hold threads.
         """
         if self._coming or not self.waiting:
             return math.inf

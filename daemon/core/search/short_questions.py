@@ -62,8 +62,7 @@ _Question = TypeVar("_Question")
 
 
 class QuestionQueue(Generic[_Question]):
-    """The waiting questions of one `Owner`, from which turns are formed, each with its estimated µs. For one thread at
-    a time.
+    """Forms turns from the waiting questions of one `Owner`, by their estimated µs. For one thread at a time.
 
     At most one turn waits at the scheduler (``turn_waiting``); any number may run.
     """
