@@ -93,7 +93,7 @@ class MoveInBook(NamedTuple):
 
     @property
     def scored(self) -> bool:
-        """Whether the move has a score; a position that waits for its search has none."""
+        """Whether the move has a score: not while the position after it waits for a search."""
         return -64 <= self.score <= 64
 
 

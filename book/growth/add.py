@@ -123,7 +123,7 @@ def add_games(
 
 
 def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """Return each game's positions within the book's depth, and for each the number of its illegal move or None."""
+    """Return each game's positions within the book's depth, and the index of each one's illegal move, if any."""
     least = max(0, book.options.min_empties - 1)
     replays = [book.table.replay(*START, game.moves, least) for game in games]
     return [positions for positions, _ in replays], [illegal for _, illegal in replays]

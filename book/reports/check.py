@@ -153,8 +153,8 @@ def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int
 
 
 class Repaired(NamedTuple):
-    """What `repair` has changed: it ``removed`` so many positions, dropped so many ``leaves``, which are open now, and
-    reset score, level or human mark in so many positions (``numbers``).
+    """Numbers of positions that were ``removed``, of ``leaves`` that were dropped and are open now, and of positions
+    whose score, level or human mark was reset (``numbers``).
     """
 
     removed: int

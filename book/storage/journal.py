@@ -170,8 +170,8 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
     """Return whether an intact frame follows the damaged frame number ``sequence`` at byte ``at``; ``previous`` is the
     checksum before it.
 
-    To bound the work, it also returns True once the places compared with their checksums have more than `_CLAIMED`
-    times the journal's bytes: no writer leaves frames that overlap so much.
+    To bound the work, it also returns True once it would compute checksums over more than `_CLAIMED` times the
+    journal's bytes: no writer leaves frames that overlap so much.
     """
     length, kind, _, stored, _ = FRAME.unpack_from(data, at)
     own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)

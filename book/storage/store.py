@@ -269,8 +269,8 @@ class Store:
             recorder.refuse = None
 
     def _mark(self) -> None:
-        """Set, if possible, the file's flag that its journal has changes. With it, a copy of the file alone is noticed
-        to lack them.
+        """Set, if possible, the file's flag that its journal has changes: it shows that a copy of the file without the
+        journal lacks them.
         """
         if not self.intrusion:
             with contextlib.suppress(OSError, Unreadable):

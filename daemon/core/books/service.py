@@ -406,7 +406,7 @@ class Books:
         return []
 
     def line(self, player: int, opponent: int) -> list[int]:
-        """Return the moves of the best line through the book from a position; [] without a book, or outside it."""
+        """Return the moves of the best line through the book from a position; [] if there is none."""
         from desdaemon.book.choose import line
 
         book = self.book

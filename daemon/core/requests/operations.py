@@ -370,7 +370,7 @@ class Operations:
 
 
 def _people_data(position: Position, rating: int, seed: int) -> Data:
-    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move, and a move drawn so.
+    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move, and one move drawn so.
 
     ``seed`` 0 draws another move each time.
     """

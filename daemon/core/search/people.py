@@ -42,8 +42,8 @@ def chances(player: int, opponent: int, rating: int) -> dict[int, float]:
 
 
 def human_move(player: int, opponent: int, rating: int, seed: int) -> int:
-    """Return a legal move of ``player``, drawn by the probabilities that `chances` returns; ``seed`` 0 draws another
-    one each time.
+    """Return a legal move of ``player``, drawn by the chances that `chances` returns: with the same ``seed`` the same
+    move, with 0 another one each time.
     """
     with _policy() as policy:
         return policy.choose(player, opponent, rating, seed or int.from_bytes(os.urandom(8), "little"))

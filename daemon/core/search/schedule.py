@@ -89,8 +89,8 @@ class Task:
 
     Of the tasks of one client and purpose those of higher ``priority`` go first. A task that is not ``interruptible``
     keeps its threads until it is over; a task that ``restarts`` starts over after an interruption. Subclasses define
-    `start` and `interrupt`, which the schedule never calls. Who runs the task sets ``reported``, and releases the task
-    after each turn. All other attributes are the schedule's.
+    `start` and `interrupt`, which the schedule never calls. Who runs the task sets ``reported`` once it has a first
+    result, and releases the task after each turn. All other attributes are the schedule's.
     """
 
     def __init__(

@@ -106,9 +106,7 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: list[tuple[_Question, int]]) -> bool:
-        """Queue the questions of an interrupted turn again, before all others. Returns whether to add a turn, as
-        `put`.
-        """
+        """Queue the questions of an interrupted turn again, before all others. Returns what `put` returns."""
         self.waiting.extendleft(reversed(questions))
         self._total_us += sum(estimated_us for _, estimated_us in questions)
         return self._ask()
