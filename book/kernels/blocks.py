@@ -137,8 +137,8 @@ def bad_numbers_in(guard, address, end):
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Verify block number ``block`` unless it is verified already; a damaged one is filled with zeros, and noted if it
-    is the first. Threads take turns.
+    """Verify block number ``block`` unless it is verified already. A damaged block is filled with zeros, and noted if
+    none was noted before. Threads take turns.
     """
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
     while agreed64(guard + U(GUARD_SERVED)) != ticket:

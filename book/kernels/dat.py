@@ -284,10 +284,10 @@ def prefetch_record(ctx, record):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert up to ``most`` records of the ``size`` bytes at ``data``, from byte ``start`` on. Returns where it
-    stopped.
+    """Insert up to ``most`` records of the ``size`` bytes at ``data``, from byte ``start`` on. Returns the byte
+    where it stopped.
 
-    ``out`` gets IMPORT_REASON (which may be CUT), IMPORT_BYTE in the record where it stopped, and IMPORT_REPEATED. Of
+    ``out`` gets the words IMPORT_REASON (also CUT, for a record cut short), IMPORT_BYTE and IMPORT_REPEATED. Of
     repeated positions the first is kept.
     """
     record = data + i2u(start)
@@ -372,7 +372,7 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
 
     Reads about ``most`` records from byte ``start`` on and notes (row, byte in ``data``) of each that differs at
     ``out``; stops if fewer than `BATCH` of ``capacity`` notes are free. Returns the byte where it stopped; ``stats``
-    gets the number of notes. ``filters`` is the address of FILTER_ words.
+    gets the number of notes. ``filters`` is the address of the filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     links = stack_buf(LINKS_BYTES)
@@ -458,13 +458,13 @@ def put_short(address, value):
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)")
 def dat_write(ctx, start, end, out, size, special, specials, stats, filters, scale):
-    """Write rows ``start..end`` as records to the ``size`` bytes at ``out`` while `DAT_MOST` bytes are left. Returns
-    the number of bytes written.
+    """Write rows ``start`` to ``end`` - 1 as records to the ``size`` bytes at ``out`` while `DAT_MOST` bytes are left.
+    Returns the number of bytes written.
 
     ``special`` lists ``specials`` rows, ascending, whose links are not computed: each entry is a row and the address of
     a byte with the number of links, which the links follow. The first word at ``stats`` is the number of the next entry
-    and is updated; the second receives the next row to write. ``filters`` is the address of FILTER_ words; ``scale``
-    has Egaroucid's levels in our scale, by level and empty squares.
+    and is updated; the second receives the next row to write. ``filters`` is the address of the filters by number of
+    empty squares; ``scale`` has Egaroucid's levels in our scale, by level and empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -274,7 +274,7 @@ def set_filter_bit(filters, record):
 
 @kernel("void(u64,i64,i64,u64)")
 def fill_filters(ctx, start, end, filters):
-    """Set the bits of rows ``start..end`` in the filters that have bits."""
+    """Set the bits of rows ``start`` to ``end`` - 1 in those of the filters at address ``filters`` that have bits."""
     row = i2u(start)
     while row < i2u(end):
         set_filter_bit(filters, row_at(ctx, row))
@@ -287,8 +287,8 @@ def gather_children(ctx, order, start, end, filters, out):
     the rows' families to ``out``.
 
     ``order`` is the address of a list of rows; if it is 0 the rows are ``start`` to ``end`` - 1. ``filters`` is the
-    address of FILTER_ words by number of empty squares: they may show that the book has no position with
-    one empty square less than a row, whose family is then empty, or, by a bit for each child, that most are not there.
+    address of the filters by number of empty squares. If they say that no position of the book has one empty square
+    less than a row, the row's moves are not looked up; else their bits exclude most children that the book lacks.
     """
     guarded = ld64(ctx + U(GUARD)) != U(0)
     family = out
@@ -419,7 +419,8 @@ def count_layers(ctx, start, end, layers):
 
 @kernel("void(u64,i64,i64,u64,u64,u64)")
 def place_rows(ctx, start, end, out, places, filters):
-    """Append each of rows ``start..end``, 32 bits each, to its layer's part of ``out``, and set the bits of its filter.
+    """Append each of rows ``start`` to ``end`` - 1, 32 bits each, to its layer's part of ``out``, and set its bit in
+    the filters at ``filters``.
 
     ``places`` holds the index in ``out`` of each layer's next row, and is updated: so rows are sorted by counting.
     """
@@ -435,8 +436,8 @@ def place_rows(ctx, start, end, out, places, filters):
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end`` to the book. Returns the row where it stopped; ``out`` gets 0 or the
-    answer of `insert_row`, for which the caller must grow the table.
+    """Add every child of rows ``start`` to ``end`` - 1 to the book. Returns the row where it stopped; ``out`` gets 0 or
+    the answer of `insert_row`, for which the caller must grow the table.
     """
     children = stack_buf(MOST_LINKS)
     row = i2u(start)

@@ -159,7 +159,10 @@ def put_value(to, record, margins):
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
 def tally_import(out, p, o, level, own, other):
-    """Count a new position in the IMPORT_ words ``out``; ``own`` and ``other`` are masks of both sides' legal moves."""
+    """Count a new position of ``level`` in an import's result at ``out`` (from `layout.IMPORT_REASON` on).
+
+    ``own`` and ``other`` are the masks of the legal moves of the side to move and of the other side.
+    """
     empties = 64 - popc(p | o)
     if empties < u2i(word_of(out, IMPORT_LEAST_EMPTIES)):
         set_word(out, IMPORT_LEAST_EMPTIES, i2u(empties))
@@ -171,11 +174,12 @@ def tally_import(out, p, o, level, own, other):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
 def egbk_load(ctx, data, start, count, bare, margins, out):
-    """Insert records ``start..count`` of those at address ``data``. Returns the number of the record where it stopped,
-    ``count`` at the end.
+    """Insert records ``start`` to ``count`` - 1 of those at address ``data``. Returns the number of the record where it
+    stopped, ``count`` at the end.
 
-    ``bare`` records have no leaf; ``margins`` is the address of the leaves' margins; ``out`` gets IMPORT_ words. Of
-    records with the same position the value and the leaf of the highest level are kept, of equal levels the last.
+    ``bare`` records have no leaf; ``margins`` is the address of the leaves' margins; ``out`` gets the words from
+    `layout.IMPORT_REASON` on. Of records with the same position the value and the leaf of the highest level are kept,
+    of equal levels the last.
     """
     k = i2u(start)
     end = i2u(count)
@@ -213,8 +217,8 @@ def egbk_load(ctx, data, start, count, bare, margins, out):
 
 @kernel("i64(u64,i64,i64,u64,u64)")
 def add_passes(ctx, start, end, passes, out):
-    """Add each position with a forced pass that a move from rows ``start..end`` leads to, if the book has the position
-    after the pass.
+    """Add each position with a forced pass that a move from rows ``start`` to ``end`` - 1 leads to, if the book has
+    the position after the pass.
 
     The added position gets the score and bounds of the position after the pass with the other sign, and its level,
     lines and human mark. ``passes`` has, for 0..64 empty squares, the number of rows that such a pass can lead to.
@@ -334,8 +338,8 @@ def text_line(line, end, discs, to):
     """Read the line at address ``line``. Returns the address after it; 0 for a line that is wrong, has an unusual form,
     or begins less than `MOST_LINE` bytes before ``end``.
 
-    ``discs`` is the table of bytes of `text_load`. ``to`` gets the canonical board, then LINE_ words; the leaf's move
-    is on that board.
+    ``discs`` is the table of bytes of `text_load`. ``to`` gets the canonical board, then three words: the level,
+    the leaf's move on that board, the score.
     """
     if line + U(MOST_LINE) > end:
         return 0
@@ -380,8 +384,8 @@ def text_load(ctx, data, start, size, discs, out):
     where it stopped.
 
     ``discs`` has for each byte value FIRST for a disc of the first side, SECOND for one of the second, 3 for an empty
-    square, else 0. ``out`` gets IMPORT_ words; IMPORT_REASON is also 0 if it stopped at a line that is unusual, wrong,
-    or near the end. Of repeated positions the first is kept.
+    square, else 0. ``out`` gets the words from `layout.IMPORT_REASON` on; that is also 0 if it stopped at a line that
+    is unusual, wrong, or near the end. Of repeated positions the first is kept.
     """
     # Some lines are read before the first is inserted, while their prefetches arrive.
     batch = stack_buf(BATCH_BYTES)

@@ -90,9 +90,10 @@ def leaf_fault(record, family):
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,u64)")
 def list_faults(ctx, start, end, out, capacity, stats, filters):
-    """Note (row, fault) of each faulty leaf of rows ``start..end`` at ``out``, until ``capacity`` are noted.
+    """Note (row, fault) of each faulty leaf of rows ``start`` to ``end`` - 1 at ``out``, until ``capacity`` are noted.
 
-    Returns the row where it stopped; ``stats`` gets the number of notes. ``filters`` is the address of FILTER_ words.
+    Returns the row where it stopped; ``stats`` gets the number of notes. ``filters`` is the address of the
+    filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -112,9 +113,10 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
 
 @kernel("void(u64,i64,i64,i64,u64)")
 def make_up_leaves(ctx, start, end, level, filters):
-    """Set the level of rows ``start..end``, for benches; rows whose leaf is missing also get a leaf of that level.
+    """Set the level of rows ``start`` to ``end`` - 1, for benchmarks; rows without a leaf also get one of that level.
 
-    The leaf's score is -12..12, or the final score of a finished game. ``filters`` is the address of FILTER_ words.
+    The leaf's score is -12..12, or the final score of a finished game. ``filters`` is the address of the filters by
+    number of empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -139,7 +141,7 @@ def make_up_leaves(ctx, start, end, level, filters):
 
 @kernel("void(u64,i64,i64,u64)")
 def list_kinds(ctx, start, end, out):
-    """Write a byte to ``out`` for each of rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES or 0."""
+    """Write a byte to ``out`` for each of rows ``start`` to ``end`` - 1: MUST_PASS, FINISHED, OTHER_PASSES or 0."""
     row = i2u(start)
     while row < i2u(end):
         record = row_at(ctx, row)
@@ -156,7 +158,7 @@ def list_kinds(ctx, start, end, out):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_empties(ctx, start, end, out):
-    """Count rows ``start..end`` by 0..64 empty squares: add to the 65 words of 64 bits at ``out``."""
+    """Count rows ``start`` to ``end`` - 1 by 0..64 empty squares: add to the 65 words of 64 bits at ``out``."""
     row = i2u(start)
     while row < i2u(end):
         slot = out + (i2u(empties_of(row_at(ctx, row))) << U(3))
@@ -204,8 +206,8 @@ def links_below(family, limit):
 
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, tally, filters):
-    """Add rows ``start..end`` to all counts of a tally (`layout.TALLY_WORDS`). ``filters``: address of FILTER_
-    words.
+    """Add rows ``start`` to ``end`` - 1 to all counts of a tally (`layout.TALLY_WORDS`). ``filters`` is the address of
+    the filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)
@@ -223,7 +225,7 @@ def tally_listed(ctx, order, count, limit, tally, filters):
     """Add the first ``count`` rows listed at ``order`` to a tally's counts by empty squares; its counts by level and
     score stay unchanged.
 
-    Only links to rows below ``limit`` count. ``filters`` is the address of FILTER_ words.
+    Only links to rows below ``limit`` count. ``filters`` is the address of the filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     t = U(0)

@@ -171,9 +171,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     ``end`` - 1 if ``order`` is 0) from their leaves and their children, which must be up to date. Returns the index
     where it stopped: ``end``, or a lower one if the wide table is full.
 
-    By Edax's ``rule``, 0, links and leaf count; by RULE_EGAROUCID only links count, and lines count positions. With
-    the bit RULE_CHECK_ONLY nothing is stored and the rows that would change are counted. ``margins`` is the address of
-    the leaves' margins, ``filters`` of FILTER_ words, ``block`` of NEGAMAX_ words.
+    If ``rule`` is 0, links and leaf are used, as by Edax; with its bit RULE_EGAROUCID only links are, and the lines are
+    a number of positions. With its bit RULE_CHECK_ONLY nothing is stored; the rows that would change are counted.
+    ``margins`` is the address of the leaves' margins, ``filters`` that of the filters by number of empty squares,
+    ``block`` that of the words from `layout.NEGAMAX_CHANGED` on.
 
     A leaf whose move has become a link is dropped, a child without a score passed over. If nothing counts, a position
     without links keeps its score if it has one; others take their leaf's score, or none. A score set by hand stays.
@@ -298,7 +299,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
 
 @kernel("void(u64,u64,i64,i64,u64,u64)")
 def count_positions(ctx, order, start, end, out, filters):
-    """Write Egaroucid's line counts of rows ``order[start..end]`` to ``out``, 64 bits at each row's number.
+    """Write Egaroucid's line counts of the rows ``order[start]`` to ``order[end - 1]`` to ``out``, 64 bits at each
+    row's number.
 
     The counts of their children must be there already. A count is 1 + the sum over the links; a forced pass counts as
     the position after it.

@@ -95,8 +95,8 @@ def bad_numbers(record):
 
 @kernel("i64(u64,i64,i64,u64)")
 def inspect_rows(ctx, start, end, out):
-    """Write a byte to ``out`` for each of rows ``start..end``: the faults BAD_BOARD, NOT_FOUND and BAD_NUMBERS added
-    up, 0 if the record is sound.
+    """Write a byte to ``out`` for each of rows ``start`` to ``end`` - 1: the faults BAD_BOARD, NOT_FOUND and
+    BAD_NUMBERS added up, 0 if the record is sound.
 
     Returns the number of rows with a fault.
     """
@@ -137,9 +137,9 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
     """Mark the rows on the stack, and all they depend on, with the kinds of their lines' ends (SOLVED, READ, GUESSED).
 
     ``marks`` holds a byte for each of ``count`` rows, 0 if unknown; ``stack`` the number of rows on it, then the rows
-    (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` holds the kind for every level and
-    number of empties (`by_level`): for positions, LEAVES bytes later for leaves, then both for Egaroucid's levels.
-    Returns 1 if the stack is empty, 0 after ``most`` positions, -1 if a row is not below ``count``.
+    (at most 8,191). Lines lose at most ``loss`` discs at each step. ``readings`` has four tables of kinds by
+    level and empties (`by_level`), LEAVES bytes each: for positions, for leaves, and for positions and leaves with
+    Egaroucid's levels. Returns 1 if the stack is empty, 0 after ``most`` positions, -1 if a row is not below ``count``.
     """
     links = stack_buf(MOST_LINKS)
     depth = ld64(stack)

@@ -3,8 +3,8 @@
 Rows live in chunks of 2^`CHUNK_BITS` records, so that growing never copies a row. The index has 2^`SEGMENT_BITS`
 segments, chosen by the top bits of the hash; each grows alone. A segment has a byte (tag) for each slot, 0 if it is
 free, and the slots' 32-bit row numbers; it is searched by linear probing, and a miss reads tags only. `layout` has the
-words of a context (``ctx``) and of a segment's descriptor. In the book's kernels ranges ``start..end`` exclude the end,
-and ``p`` and ``o`` are the discs of the side to move and of the other side.
+words of a context (``ctx``) and of a segment's descriptor. In the book's kernels ``p`` and ``o`` are the discs
+of the side to move and of the other side.
 """
 
 from desdaemon.book.layout import (
@@ -220,9 +220,7 @@ def find_row(ctx, p, o):
 
 @kernel("u64(u64,u64)", inline=True)
 def first_slot(ctx, h):
-    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none. Not for tables with a
-    guard.
-    """
+    """Return the address of the first slot with the tag of hash ``h``, 0 if there is none. There must be no guard."""
     segment = segment_of(ctx, h)
     tags = tags_of(segment)
     capacity = capacity_of(segment)
@@ -314,7 +312,7 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count`` of those at address ``records``. Returns the number of the record
+    """Insert the canonical records ``start`` to ``count`` - 1 of those at ``records``. Returns the number of the record
     where it stopped, ``count`` at the end.
 
     ``out`` gets INSERTED_REASON (0, or the answer of `insert_row`), and INSERTED_KNOWN grows by the number of positions
@@ -411,7 +409,7 @@ def unindex(ctx, segment, hole):
 
 @kernel("i64(u64,u64,i64,i64)")
 def remove_rows(ctx, marks, start, end):
-    """Remove each row of ``start..end`` whose byte at ``marks`` is not 0; the table's last row takes its place.
+    """Remove each of rows ``start`` to ``end`` - 1 with a byte at ``marks`` other than 0; the last row takes its place.
 
     Later ranges must be processed first. Returns the number of rows removed.
     """

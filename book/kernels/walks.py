@@ -88,7 +88,7 @@ def batch_below(start, t):
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def any_marked(order, marks, start, end):
-    """Return 1 if a row of ``order[start..end]`` has a mark, else 0."""
+    """Return 1 if one of the rows ``order[start]`` to ``order[end - 1]`` has a mark, else 0."""
     while start < end:
         if ldu8(marks + listed_row(order, start)):
             return 1
@@ -107,7 +107,8 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
     Without ``best_only`` a child gets every mark of its parent. With it, mark 1 says that the side to move plays only
     best moves, mark 2 that the other side does. Children have a smaller layer, so one pass from the opening on reaches
-    everything. Returns the number of marked rows in the range. ``filters`` is the address of FILTER_ words.
+    everything. Returns the number of marked rows in the range. ``filters`` is the address of the
+    filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     t = i2u(end)
@@ -148,8 +149,8 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
 
     A child that is followed gets the other mark. If the mark is new to it, its row goes on the ``stack`` (a word with
     the number of rows, then the rows), unless ``stack`` is 0. A row with fewer than SELECT_LEAST empty squares, or
-    whose game is over, is neither followed nor grown. ``rules`` is the address of the SELECT_ words, ``family`` of the
-    family.
+    whose game is over, is neither followed nor grown. ``rules`` is the address of the words from `layout.SELECT_MODE`
+    on, ``family`` that of the row's family.
     """
     record = row_at(ctx, row)
     mode = lds64(rules + U(SELECT_MODE))
@@ -220,7 +221,7 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
     the other side. DEVIATE follows and grows moves within the tolerance of the position's score, if both scores are
     inside the window (SELECT_LOW to SELECT_HIGH); ENHANCE moves that may be best given the bounds; PLAY follows all
     links and grows positions without links; EXTEND follows all links and grows leaves as good as the score. Returns the
-    number of rows to grow. ``filters`` is the address of FILTER_ words.
+    number of rows to grow. ``filters`` is the address of the filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     chosen = 0
@@ -277,13 +278,13 @@ def select_below(ctx, marks, stack, most, rules, filters):
 
 @kernel("i64(u64,i64,i64,u64,u64,u64)")
 def list_lost(ctx, start, end, keep, out, filters):
-    """Note each kept row of ``start..end`` (its byte at ``keep`` is KEPT) that has a link to a removed row.
+    """Note each kept row of ``start`` to ``end`` - 1 (its byte at ``keep`` is KEPT) that has a link to a removed row.
 
     A note has `NOTE` bytes at ``out``: the row; move, score for the mover and level of the best link that it loses; the
     number of links that it keeps. Links without a score, or to a row GONE_BY_HAND, are passed over; if no other is
     lost, the move is KEEPS_LEAF and the score NO_SCORE. The move is KEEPS_LEAF too if the row's leaf is at least as
-    good. The level is the lower of row and child. Returns the number of notes. ``filters`` is the address of FILTER_
-    words.
+    good. The level is the lower of row and child. Returns the number of notes. ``filters`` is the address of the
+    filters by number of empty squares.
     """
     families = stack_buf(FAMILIES)
     first = i2u(start)

@@ -325,7 +325,7 @@ def checkpoint(ctx):
 def table_answer(bucket, key, draft, alpha, beta):
     """Return a score from the table that decides a node: an exact one, or a bound outside the window (alpha, beta).
 
-    Returns INFINITE if the table has no such score that covers ``draft``, or no move with it.
+    Returns INFINITE if the bucket has no such score that covers ``draft``, or if the board's entry has no move.
     """
     data = probe(bucket, key)
     if data == U(0) or covers(draft_of(data), draft) == 0 or move_of(data) == U(NO_MOVE):
@@ -347,7 +347,7 @@ def table_answer(bucket, key, draft, alpha, beta):
 
 @kernel("u64(u64,u64,u64,u64,i64,i64)")
 def enter_node(ctx, bucket, key, draft, alpha, beta):
-    """Put a shared node on the thread's path. Returns its level there, counted from 1."""
+    """Put a shared node on the thread's path. Returns its number there, counted from 1."""
     level = ld64(ctx + U(PATH_LENGTH))
     place = ctx + U(PATH) + level * U(PATH_BYTES)
     st64(place, bucket)
@@ -368,7 +368,7 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """Return `table_answer` for the node at ``level``, from 1, of the thread's path. If that is a score, not INFINITE,
+    """Return `table_answer` for node number ``level`` (from 1) of the thread's path. If that is a score, not INFINITE,
     also set BEST to ANSWERED.
     """
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
@@ -382,7 +382,7 @@ def path_answer(ctx, level):
 @kernel("void(u64)")
 def check_team(ctx):
     """Set UNWIND to UNWIND_ALL if the search is over or the thread must leave. Else, if a thread has called `announce`
-    since the last check, set it to the level of the first node on the thread's path that the table now answers, if any.
+    since the last check, set it to the number of the first node on the thread's path that the table now answers.
     """
     team = ld64(ctx + U(TEAM))
     if poll64(ctx + U(LEAVE)):

@@ -131,8 +131,8 @@ def solve2(ctx, p, o, alpha, x1, x2):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
 def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
-    """Return the best score of the moves on three empty squares, or the first above ``alpha``; -INFINITE without
-    one.
+    """Return the best score of the moves on three empty squares, or the first above ``alpha``; -INFINITE if no
+    move is legal.
     """
     best = -INFINITE
     if neighbours(x1) & o:

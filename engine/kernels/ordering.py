@@ -268,7 +268,7 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
 
 @kernel("u64(u64)", inline=True)
 def row_of(key):
-    """Return the row of ``key``, its low byte, in `rank_moves`' output; `turned_by` and `replies_to` take it."""
+    """Return the row of `rank_moves`' output that ``key`` names by its low byte, for `turned_by` and `replies_to`."""
     return key & U(255)
 
 

@@ -1,8 +1,10 @@
 """Perft: counts of lines of play. Every path is walked, no transposition is used.
 
 The last plies are walked eight boards at a time. A node does not play its moves there, but puts its board into a bucket
-for each legal square. The boards of a bucket are played together, since the rays of the square are the same for all,
-and their replies are computed in the same step: they go into further buckets or, at the end, are counted.
+for each legal square: an array of boards that wait for a move on that square. The boards of a bucket are played
+together, since the rays of the square are the same for all, and their replies are computed in the same step: they go
+into further buckets or, at the end, are counted. ``depth`` counts the plies left, the next move included, ``mode`` is
+that of `perft`, and ``memory`` is the address of its buckets and counts.
 """
 
 from llvmlite import ir
@@ -241,9 +243,7 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, memory):
-    """Return the address in `perft`'s ``memory`` of the buckets for boards with ``depth`` (2 to SETS + 1) plies
-    left.
-    """
+    """Return the address of the buckets in `perft`'s ``memory`` for boards with ``depth`` plies left, 2 to SETS + 1."""
     return memory + i2u(depth - 2) * U(SET)
 
 
@@ -254,8 +254,8 @@ def perft_add(memory, lines):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_file(player, opponent, square, depth, mode, memory):
-    """Put a board with ``depth`` plies left into the bucket of its move ``square``; if that fills the bucket, its
-    boards are played.
+    """Let a board with ``depth`` plies left wait in `perft`'s ``memory`` for its move on ``square``; if FULL or
+    more wait there, play them.
     """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
@@ -270,7 +270,8 @@ def perft_file(player, opponent, square, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_file_all(children, union, depth, mode, memory):
-    """Put the eight boards of `_children8`'s output into the bucket of each of their legal moves; full ones are played.
+    """Let the eight boards that `_children8` wrote to ``children``, with ``depth`` plies left, wait in `perft`'s
+    ``memory`` for each of their legal moves; play the boards of squares where FULL or more wait.
 
     ``union`` is the mask of squares that are legal on any of the boards.
     """
@@ -293,7 +294,10 @@ def perft_file_all(children, union, depth, mode, memory):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, memory):
-    """Play the boards that wait for ``square`` with ``depth`` plies left, in eights; up to seven stay in the bucket."""
+    """Play ``square`` on the boards that wait for it in `perft`'s ``memory``, eight at a time; up to seven stay there.
+
+    ``depth`` counts the plies left, this move included.
+    """
     buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -320,7 +324,7 @@ def perft_play(square, depth, mode, memory):
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, memory):
     """Play ``square`` on those of the eight boards at ``boards`` whose bit is set in ``stuck``, after which the
-    opponent has no move, and walk the lines from there.
+    opponent has no move, and walk the lines from there. ``depth`` counts the plies left, this move included.
     """
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
@@ -344,8 +348,8 @@ def perft_stuck(player, opponent, depth, mode, memory):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_walk(player, opponent, depth, mode, memory):
-    """Walk the lines of ``depth`` > 0 plies from a position. Lines are added to the count, or their boards to the
-    buckets where they wait to be played.
+    """Walk the lines of ``depth`` > 0 plies from a position. Lines are added to the count in `perft`'s
+    ``memory``, or boards wait there for their moves to be played.
     """
     m = moves(player, opponent)
     if m == U(0):
@@ -365,8 +369,8 @@ def perft_walk(player, opponent, depth, mode, memory):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, memory):
-    """Play all boards that wait with ``depth`` plies left; empty boards, which are not counted, fill up the last eight
-    of each bucket.
+    """Play all boards that wait in `perft`'s ``memory`` with ``depth`` plies left. Empty boards, which are not counted,
+    fill up the last eight for each square.
     """
     x = U(0)
     while x < U(64):

@@ -64,7 +64,7 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
     """Search one iteration, by windows that widen around ``guess`` (above 64 for no guess; at depths up to 2 it is not
     used). Returns its score in discs for the mover; the move is left at BEST. ``hint``, if not NO_MOVE, is tried first.
 
-    A compiled `Searcher._line` without the variation. The result is meaningless if the stop word is set.
+    This does what `Searcher._line` does, without the variation. The result is meaningless if the stop word is set.
     """
     width = 3
     if depth >= empties:
@@ -105,7 +105,7 @@ def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
     for a pass. Returns its length in bytes, at most SHORT_LINE_MOST - 1.
 
     A move that no table knows is found by a search, unless ``score`` is 64 or -64 and the search ends before the game.
-    The line ends if no move is found. A compiled `Searcher._variation`.
+    The line ends if no move is found. `Searcher._variation` finds the same line.
     """
     left = depth
     read_on = (score > -64 and score < 64) or depth >= empties

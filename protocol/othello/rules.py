@@ -272,8 +272,8 @@ def mirror_equal_moves(
 
 
 def mirrored_line(line: tuple[int, ...], symmetry: int, other: int) -> tuple[int, ...]:
-    """Return a line turned from one orientation of a position into another: ``symmetry`` and ``other`` are the
-    symmetries that map the first and the second to their common canonical position.
+    """Return a line turned from one orientation of a position into another. ``symmetry`` maps the first orientation to
+    the canonical position, ``other`` the second.
     """
     if symmetry == other:
         return line

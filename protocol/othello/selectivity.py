@@ -1,4 +1,4 @@
-"""The confidence levels of selective searches: one table for the engine, the options, the dialects and the wire."""
+"""The selectivities of searches: one table for the engine, the options, the dialects and the wire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SelectivityIndex = NewType("SelectivityIndex", int)
 class Selectivity(IntEnum):
     """The confidence in percent with which ProbCut cuts: the probability that a cut is right.
 
-    ``Selectivity(98)`` is the level of 98 %; numbers that are not in the table raise ValueError. Levels compare and
+    ``Selectivity(98)`` is that of 98 %; numbers that are not in the table raise ValueError. Selectivities compare and
     print as their percentages.
     """
 
@@ -26,19 +26,19 @@ class Selectivity(IntEnum):
 
     @property
     def index(self) -> SelectivityIndex:
-        """The level's index in the table."""
+        """The index of this selectivity in the table."""
         return _INDICES[self]
 
     @classmethod
     def at(cls, index: SelectivityIndex) -> Selectivity:
-        """Return the level at an index of the table; raises IndexError."""
+        """Return the selectivity at ``index`` of the table; raises IndexError if there is none."""
         return SELECTIVITIES[index]
 
     __repr__ = int.__repr__
 
 
 SELECTIVITIES = tuple(Selectivity)
-"""All levels, by index."""
+"""All selectivities, by index."""
 
 _INDICES = {level: SelectivityIndex(place) for place, level in enumerate(SELECTIVITIES)}
 
