@@ -265,7 +265,9 @@ class HumanPolicy:
         return cls(read(SHIPPED))
 
     def probabilities(self, player: int, opponent: int, rating: float) -> dict[int, float]:
-        """Return the chance of each legal move of the side to move, ``player``, who has at least one."""
+        """Return for each legal move how likely a person of ``rating`` is to choose it, from 0 to 1. ``player``, the
+        side to move, must have a move.
+        """
         moves = rules.squares(rules.legal_moves(player, opponent))
         if len(moves) == 1:
             return {moves[0]: 1.0}

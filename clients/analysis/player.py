@@ -143,7 +143,9 @@ def judged_game(rated: RatedGame, analysis: GameAnalysis) -> JudgedGame:
 
 
 class Row(NamedTuple):
-    """A row about games, or a phase of them: percentage of the points, the player's moves and the opponents'."""
+    """A row about games, or a phase of them: the player's percentage of the points (None if no result is known), the
+    player's moves and the opponents'.
+    """
 
     label: str
     games: int

@@ -164,8 +164,8 @@ class ClusterSearches(Generic[S, A]):
         offer: Callable[[SearchWindow[S, A]], None],
         ready: Callable[[SearchWindow[S, A]], Iterator[T]],
     ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with the searches offered, and yield the answers that ``ready`` takes from the window,
-        until the window is over; after a stop yield None. Raises `Unfinished` if the scheduler is lost.
+        """Keep the workers busy with the searches offered, and yield the answers that ``ready`` takes, until all are
+        answered (`SearchWindow.over`). After a stop yield None and end. Raises `Unfinished` if the scheduler is lost.
         """
         # A queue for each run, because batch numbers begin again: late answers for an earlier run are lost.
         self._done = queue.SimpleQueue()

@@ -45,12 +45,13 @@ class _RunningSearch(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """A stop that waits for the search of a command with a smaller number than its own ``number``."""
+    """A stop that came before the search that it is to end: that of a command with a smaller number than its own."""
 
     number: int
     only: int
     """Number of the only command whose search the stop may end; 0 for any."""
     abandon: bool
+    """Whether nobody needs the answer of the ended search."""
 
 
 class Stops:

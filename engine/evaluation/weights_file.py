@@ -170,8 +170,8 @@ def write_edax(
 
 
 def widened(table: bytes | memoryview) -> bytes:
-    """Return ``table``, packed weights of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16), as a table of our set whose
-    wide classes weigh nothing.
+    """Return ``table``, packed weights of Edax's pattern classes (61 * EDAX_WEIGHTS_PER_PLY int16), as a table of all
+    our classes; the weights of those that Edax lacks are 0.
     """
     nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
     step = 2 * EDAX_WEIGHTS_PER_PLY

@@ -79,8 +79,8 @@ class Dataset:
         least `LEAST_DEPTH` plies are calibrated if the ply has coefficients. Then the labels of odd and of even depths
         are shifted to one mean (`balanced`).
 
-        The coefficients bring the labels of both parities to exact scores by straight lines in the ply, for all kinds
-        of positions together. Balancing removes the difference between the parities that is left.
+        The coefficients, each linear in the ply number, bring the labels of both parities to exact scores, for all
+        kinds of positions together. Balancing removes the difference between the parities that is left.
         """
         part = self.ply(ply)
         values, depths = self.values[part].astype(np.float32), self.depths[part]
