@@ -225,10 +225,10 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
 
 
 def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
-    """Add the positions between any two positions of the book ``depth`` plies apart, within its depth, until all are
-    in.
+    """Add the positions that lie between two positions of the book ``depth`` plies apart, as far as the book's own
+    depth reaches, until all are in. 1 adds nothing, because such moves are links already.
 
-    A ``depth`` of 1 adds nothing, because such moves are links already. Raises `OutOfRange`.
+    Raises `OutOfRange` if ``depth`` is not 1 to 61.
     """
     within("fill depth", depth, 1, 61)
     job = GrowthCommand(book, worker)

@@ -328,7 +328,7 @@ class GrowthCommand(LongCommand):
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
         """Call ``begin``. Then repeat a round until ``choose`` returns no new position: search missing leaves, run
-        negamax, and add what ``choose`` returns.
+        negamax, and add the positions that ``choose`` returns, each with its score or NO_SCORE.
         """
 
         def work() -> None:

@@ -50,7 +50,8 @@ def children(
     most: int | None = None,
     progress: ProgressCallback = no_progress,
 ) -> list[ReportedMove]:
-    """Return a board's legal moves, best score first, then by move, unknown ones last; [] if `Book.view` is None.
+    """Return a board's legal moves, best score first, then by move, unknown ones last; [] if the book knows nothing of
+    the board.
 
     ``grades`` caches grades for the book's present state; ``most`` limits the positions that each grade may visit.
     Raises `grade.TooMany` and `grade.Stale`. Any thread may call this.

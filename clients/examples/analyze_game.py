@@ -1,4 +1,4 @@
-"""Analyses every position of a game, each as soon as it is done, and tells where the game was lost.
+"""Analyse a game: print each position's result as soon as it is there, then where the game was lost.
 
 python analyze_game.py f5d6c3d3c4f4e3 --level 12
 python analyze_game.py f5d6c3d3c4f4e3 --endpoint tcp://host:6464 --key me.key

@@ -30,7 +30,9 @@ _FIXED = (
 
 
 class Identity(NamedTuple):
-    """``code`` digests sources and weights, ``proof`` the results of the fixed searches."""
+    """What answers depend on: searches go only to workers whose identity is that of the daemon. ``code`` digests
+    sources and weights, ``proof`` the results of the fixed searches.
+    """
 
     code: str
     proof: str

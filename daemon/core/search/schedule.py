@@ -227,8 +227,8 @@ class Meter:
         self.parent.bases -= rate * now
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """Raise the node's short work to the siblings' average charge minus `CREDIT_S` if it is less, then add
-        ``seconds`` to it.
+        """Add ``seconds`` to what the node's short tasks have used; what they used before counts as the siblings'
+        average charge minus `CREDIT_S` at least.
         """
         self.short = max(self.short, self.parent.average(now) - CREDIT_S) + seconds
 
