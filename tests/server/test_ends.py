@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,8 +51,12 @@ def test_a_signal_ends_it_and_everybody_is_told(lone: Served, how: signal.Signal
 def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
     with Peer(lone.ipc) as peer:
         peer.final("ping")
+        # Halted, so that all requests have come when it reads the first one.
+        lone.process.send_signal(signal.SIGSTOP)
         wanted = [peer.request("shutdown"), *(peer.request("legal", {"moves": "f5"}) for _ in range(600))]
         wanted += [peer.request("book.get"), peer.request("analyze", ENDLESS)]
+        time.sleep(0.5)
+        lone.process.send_signal(signal.SIGCONT)
         ends = {reply["id"]: reply.get("error", {}).get("code") for reply in (peer.reply() for _ in wanted)}
         assert set(ends) == set(wanted)
         assert [ends[wanted[at]] for at in (0, 1, -2, -1)] == [None, None, "shutting_down", "shutting_down"]

@@ -35,6 +35,7 @@ REVISIONS = {
     ),
     "1.2": ("text.partials",),
     "1.3": ("games",),
+    "1.4": ("people",),
 }
 """Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
 

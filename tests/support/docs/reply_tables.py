@@ -308,7 +308,9 @@ SHAPES: dict[str, Shape] = {
         Field("move", "str", "A move drawn by the chances.", nil="the game is over"),
         Field("moves", "[people_move]", "Legal moves, the likeliest first; `pa` alone for a forced pass."),
     ),
-    "people_move": _added("people", Field("move", "str", "`f5`."), Field("chance", "float", "From 0 to 1.")),
+    "people_move": _added(
+        "people", Field("move", "str", "`f5`."), Field("chance", "float", "How likely it is.", "0 to 1")
+    ),
     "played_positions": _added("games", Field("results", "[played]", "In the order of `positions`.")),
     "played_move": _added(
         "games",
