@@ -281,16 +281,6 @@ class HumanPolicy:
         total = sum(chances)
         return {move: chance / total for move, chance in zip(moves, chances, strict=True)}
 
-    def choose(self, player: int, opponent: int, rating: float, seed: int) -> int:
-        """Return a legal move drawn by `probabilities`; the same for the same position, rating and seed."""
-        left = board_key(player ^ seed * 0xD6E8FEB86659FD93 & rules.FULL, opponent) / 2**32
-        chances = self.probabilities(player, opponent, rating)
-        for move, chance in chances.items():
-            left -= chance
-            if left < 0:
-                return move
-        return max(chances)
-
     def _small(self, player: int, opponent: int, moves: list[int]) -> list[list[int]]:
         """Return for each of ``moves`` the indices of its weights in ``rated``, one for each of `GROUPS`."""
         children = [rules.play(player, opponent, move) for move in moves]
@@ -329,3 +319,13 @@ class HumanPolicy:
             units += patterns[number]
             first += CONFIGURATIONS
         return units / UNIT + sum(rated[2 * k] + above * rated[2 * k + 1] for k in small)
+
+
+def drawn(chances: dict[int, float], player: int, opponent: int, seed: int) -> int:
+    """Return a move drawn by its chance, from 0 to 1; the same for the same chances, position and seed."""
+    left = board_key(player ^ seed * 0xD6E8FEB86659FD93 & rules.FULL, opponent) / 2**32
+    for move, chance in chances.items():
+        left -= chance
+        if left < 0:
+            return move
+    return max(chances, key=lambda move: chances[move])

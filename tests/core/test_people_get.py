@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from desdaemon.core.search import people
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operated:
     """People play D3 three times in four, C4 else; a seed above 5 draws C4."""
     monkeypatch.setattr(people, "chances", lambda player, opponent, rating: {26: 0.25, 19: 0.75})
-    monkeypatch.setattr(people, "human_move", lambda player, opponent, rating, seed: 26 if seed > 5 else 19)
+    monkeypatch.setattr(people, "drawn", lambda found, player, opponent, seed: 26 if seed > 5 else 19)
     return Operated(tmp_path)
 
 
@@ -35,3 +36,20 @@ def test_without_a_choice_the_pass_or_nothing(daemon: Operated, board: str, move
 @pytest.mark.parametrize("rating", [0, 799, 2701, "1500", None])
 def test_a_wrong_rating_is_refused(daemon: Operated, rating: object) -> None:
     assert daemon.code("people.get", {"rating": rating} if rating is not None else {}) == "bad_request"
+
+
+def test_nobody_waits_for_the_moves_of_people(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deferred work, such as look-ups in the book, is done while the engine is loaded for the first request."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(player: int, opponent: int, rating: int) -> dict[int, float]:
+        begun.set()
+        assert go_on.wait(60)
+        return {19: 1.0}
+
+    monkeypatch.setattr(people, "chances", slow)
+    asked = daemon.request("people.get", {"rating": 1500})
+    assert begun.wait(60)
+    assert daemon.final("cache.clear")["forgotten"] == 0
+    go_on.set()
+    assert daemon.ends(asked)[-1]["type"] == "final"

@@ -9,7 +9,7 @@ import pytest
 
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.policy import HumanPolicy
+from desdaemon.engine.policy import HumanPolicy, drawn
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello import rules
 
@@ -34,7 +34,8 @@ def positions(people: HumanPolicy) -> list[tuple[int, int]]:
                 player, opponent = opponent, player
             if rules.legal_moves(player, opponent).bit_count() > 1:
                 found.append((player, opponent))
-            player, opponent = rules.play(player, opponent, people.choose(player, opponent, 1600, seed))
+            chances = people.probabilities(player, opponent, 1600)
+            player, opponent = rules.play(player, opponent, drawn(chances, player, opponent, seed))
     return random.Random(1).sample(found, 120)
 
 
@@ -52,10 +53,10 @@ def test_the_same_seed_draws_the_same_move_and_all_seeds_by_the_chances(people: 
     for move in (37, 43, 18):
         player, opponent = rules.play(player, opponent, move)
     chances = people.probabilities(player, opponent, 1500)
-    drawn = Counter(people.choose(player, opponent, 1500, seed) for seed in range(1, 501))
-    assert people.choose(player, opponent, 1500, 9) == people.choose(player, opponent, 1500, 9)
+    moves = [drawn(chances, player, opponent, seed) for seed in range(1, 501)]
+    assert moves == [drawn(chances, player, opponent, seed) for seed in range(1, 501)]
     for move, chance in chances.items():
-        assert drawn[move] / 500 == pytest.approx(chance, abs=0.1)
+        assert Counter(moves)[move] / 500 == pytest.approx(chance, abs=0.1)
 
 
 def test_a_higher_rating_finds_the_best_move_more_often_and_loses_less(

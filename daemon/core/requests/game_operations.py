@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from desdaemon.core.explorer import games_index
-from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import check_list_alone, last_position, read_listed
+
+from .own_thread import OwnThread
 
 if TYPE_CHECKING:
     from desdaemon.book.explorer.index import Played, TalliedMove
@@ -31,22 +31,12 @@ class GameOperations:
         ``mistake`` is called with the operation's name after an unexpected exception.
         """
         self._file = file
-        self._mistake = mistake
-        self._thread = ThreadPool(1, "games", step_back)
+        self._thread = OwnThread("games.get", mistake)
         self._hidden = hidden
 
     def ask(self, request: PendingRequest) -> None:
         """Queue the request, which is replied to on the thread of this object. Returns at once."""
-        self._thread.submit(partial(self._answer, request))
-
-    def _answer(self, request: PendingRequest) -> None:
-        try:
-            request.final(self.get(request))
-        except RequestError as error:
-            request.fail(error)
-        except Exception:
-            self._mistake("games.get")
-            request.fail(RequestError("internal", "an internal error: see the daemon's log"))
+        self._thread.answer(request, lambda: self.get(request))
 
     def get(self, request: PendingRequest) -> Data:
         """Return what was played, as the data of the request's final; if the request ends meanwhile, as much as was

@@ -21,6 +21,7 @@ from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import Operation, RequestError
 
+from .own_thread import OwnThread
 from .request import ENDINGS, Admission, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Operations:
         self.analyses = analyses
         self.books = books
         self._games = games
+        self._people = OwnThread("people.get", health.mistake)
         self.texts = texts
         self.batches = batches
         self.closing = False
@@ -332,7 +334,8 @@ class Operations:
     def _people_get(self, request: PendingRequest) -> None:
         self.admit(request)
         position = positions.read_line(request.values).last
-        self.books.aside(
+        # Its first search may have to load the engine, which may take a minute.
+        self._people.answer(
             request, lambda: _people_data(position, request.values["rating"], request.values.get("seed", 0))
         )
 
@@ -384,5 +387,5 @@ def _people_data(position: Position, rating: int, seed: int) -> Data:
         {"move": square_text(move).lower(), "chance": round(chance, 4)}
         for move, chance in sorted(found.items(), key=lambda item: -item[1])
     ]
-    drawn = people.human_move(position.player, position.opponent, rating, seed)
+    drawn = people.drawn(found, position.player, position.opponent, seed)
     return {"move": square_text(drawn).lower(), "moves": moves}

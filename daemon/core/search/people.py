@@ -42,8 +42,14 @@ def chances(player: int, opponent: int, rating: int) -> dict[int, float]:
 
 
 def human_move(player: int, opponent: int, rating: int, seed: int) -> int:
-    """Return a legal move of ``player``, drawn by the chances that `chances` returns: with the same ``seed`` the same
-    move, with 0 another one each time.
+    """Return a legal move of ``player`` as people of a rating choose it; ``seed`` as in `drawn`."""
+    return drawn(chances(player, opponent, rating), player, opponent, seed)
+
+
+def drawn(found: dict[int, float], player: int, opponent: int, seed: int) -> int:
+    """Return a move drawn by the chances ``found`` of a position's moves: with the same ``seed`` the same move, with 0
+    another one each time.
     """
-    with _policy() as policy:
-        return policy.choose(player, opponent, rating, seed or int.from_bytes(os.urandom(8), "little"))
+    from desdaemon.engine.policy import drawn
+
+    return drawn(found, player, opponent, seed or int.from_bytes(os.urandom(8), "little"))
