@@ -360,7 +360,7 @@ def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) ->
     passwords, open_ = 1, True
     for now, (kind, what) in enumerate(happened):
         if kind == "told":
-            # A lost connection says nothing more.
+            # A closed connection says nothing more.
             found = player.told(what, now) if open_ else []
         elif kind == "connected":
             found, passwords, open_ = player.connected(now), 1, True
@@ -390,6 +390,8 @@ def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) ->
                 del searches[instruction.game]
             elif isinstance(instruction, Save):
                 assert kind == "told"
+            elif isinstance(instruction, Connect | End):
+                open_ = False
 
 
 def test_damaged_blocks_do_no_harm() -> None:
