@@ -200,7 +200,9 @@ class GamesIndex:
         return part
 
     def name(self, number: int) -> str:
-        """Return the printable letters of a name, at most `LONGEST_NAME`; "" for a number that has no name."""
+        """Return a name by its number, cut to `LONGEST_NAME` characters and without those that are not printable; ""
+        for a number that has no name.
+        """
         if not 0 < number < len(self._ends):
             return ""
         begin, end = int(self._ends[number - 1]), int(self._ends[number])

@@ -145,12 +145,13 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
 def select_row(ctx, row, sides, family, rules, marks, stack):
-    """Follow a row's links for each of the marks ``sides`` that reached it. Returns 1 if its leaf is to grow, else 0.
+    """Follow the links of a row that the rules allow, for each mark in the mask ``sides``, the marks with which the row
+    was reached. Returns 1 if the rules let its leaf grow for one of them, else 0.
 
-    A child that is followed gets the other mark. If the mark is new to it, its row goes on the ``stack`` (a word with
-    the number of rows, then the rows), unless ``stack`` is 0. A row with fewer than SELECT_LEAST empty squares, or
-    whose game is over, is neither followed nor grown. ``rules`` is the address of the words from `layout.SELECT_MODE`
-    on, ``family`` that of the row's family.
+    ``rules`` is the address of the words from `layout.SELECT_MODE` on, ``family`` that of the row's family, ``marks``
+    that of a byte for each row. A child that is followed gets the other mark, because the sides change. If the mark is
+    new to it, its row goes on the ``stack`` (a word with the number of rows, then the rows), unless ``stack`` is 0. A
+    row with fewer than SELECT_LEAST empty squares, or whose game is over, is neither followed nor grown.
     """
     record = row_at(ctx, row)
     mode = lds64(rules + U(SELECT_MODE))

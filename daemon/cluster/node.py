@@ -1,4 +1,7 @@
-"""A process of the cluster: the scheduler, or a worker, which joins after the fixed searches of its identity."""
+"""A process of the cluster: the scheduler, or a worker.
+
+Before it joins, a worker carries out some fixed searches, whose results are part of its `Identity`.
+"""
 
 from __future__ import annotations
 

@@ -345,8 +345,9 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve(ctx, p, o, alpha, empty, odd, empties):
-    """Return the score with up to about 12 empties, by the function for their number. The score means nothing if UNWIND
-    is set on return.
+    """Return the score of a search to the end, by the function for the number of ``empties``. It is meant for few of
+    them, since it orders moves without an evaluation; `midgame.null_window` searches more. The score means nothing if
+    UNWIND is set on return.
     """
     if empties > PARITY_TO:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)

@@ -119,8 +119,8 @@ def visit(games: Arrays) -> Visits:
 
 
 def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
-    """Return a mask of ``games`` games that are used for validation only: one in `HELD_OUT_SHARE` by lot, and all that
-    visit a human position of ``truth``.
+    """Return a mask over all ``games`` games, true for those that are used for validation only: one in
+    `HELD_OUT_SHARE` by lot, and all that visit a position of a part of ``truth`` whose kind is "human".
     """
     held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:

@@ -170,10 +170,12 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """Return random samples of ``nodes``, one for each depth of searches that end before the game and of searches to
-    the end, as (name, nodes, limits of the search for the reference score).
+    """Return the classes of nodes to measure, as (name, nodes, limits of the search for the reference score): one for
+    each depth in `BEFORE`, of nodes whose search ends before the game, and one for each in `TO_THE_END`.
 
-    The samples shrink with ``count``, the number of searches that the nodes come from (`FULL_COUNT`).
+    A class is drawn at random by ``seed``, at most as many nodes as these tables say. ``count`` is the number of
+    searches that ``nodes`` come from. If it is below `FULL_COUNT`, the classes are smaller in proportion, large ones
+    not below `FEWEST`.
     """
     sampled = []
     to_the_end = nodes.depths >= nodes.empties
@@ -187,9 +189,11 @@ def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Li
 
 
 def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Measured:
-    """Return nodes of one class with their scores: static, by the reduced search, and by a search within ``truth``.
+    """Return ``nodes``, all of one class, with three scores of each: static, by the reduced search, and by a search
+    within ``truth``.
 
-    The table is cleared before every sixteen nodes.
+    Each of the ``workers`` threads clears its table before every sixteen nodes, so that the scores do not depend on
+    their number.
     """
     searchers: SimpleQueue[Searcher] = SimpleQueue()
     for _ in range(workers):
