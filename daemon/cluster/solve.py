@@ -29,11 +29,12 @@ def solver(
     here: Callable[[int, int, Limits], Result],
     note: Callable[[str], None],
 ) -> Solver:
-    """Return a solver that has positions searched by the workers of the cluster at ``place`` (address, folder of keys or
-    ""), each with a table of at most 2 to the power ``hash_bits`` entries.
+    """Return a solver that has positions searched by the workers of the cluster at ``place`` (address, folder of keys
+    or ""), each with a table of at most 2 to the power ``hash_bits`` entries.
 
     ``here`` must search in this process, from an empty table; it is called for what the cluster cannot solve, and for
-    what two workers answered differently. ``note`` is called once for each thing that a person should know. Raises `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
+    what two workers answered differently. ``note`` is called once for each thing that a person should know. Raises
+    `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
     """
 
     def answer(search: Search) -> WorkerAnswer | None:

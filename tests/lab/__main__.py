@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "stops": ("lab.stops", "from a stop to the end of the search"),
     "storm": ("lab.storm", "attack a server while clients check its answers"),
     "stress": ("lab.stress", "check exact solves by many threads"),
+    "tables": ("lab.tables", "the tables that engines publish: problems solved, moves right by depth"),
     "virtual_threads": ("lab.virtual_threads", "what many threads are worth, on any machine"),
     "weak_memory": ("lab.weak_scenarios", "threads that share words without a lock, over a memory with weak order"),
 }
