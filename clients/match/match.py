@@ -147,7 +147,8 @@ def command_line() -> Parser:
         "--tournament",
         choices=KINDS,
         default=KINDS[0],
-        help="of more than two programs: each against each (default), or the first against the others",
+        help="of more than two programs: each against each (default), the first against the others, or each against "
+        "the next",
     )
     add(
         "--games",

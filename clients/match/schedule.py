@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-KINDS = ("round-robin", "gauntlet")
-"""Each program against each other one, or the first against all others."""
+KINDS = ("round-robin", "gauntlet", "ladder")
+"""Each program against each other one, the first against all others, or each against the next."""
 
 
 class ScheduledGame(NamedTuple):
@@ -43,6 +43,8 @@ class Schedule(NamedTuple):
         others = range(1, self.programs)
         if self.kind == "gauntlet":
             return [(0, other) for other in others]
+        if self.kind == "ladder":
+            return [(other - 1, other) for other in others]
         return [(first, second) for second in others for first in range(second)]
 
     @property

@@ -170,12 +170,12 @@ def test_a_schedule_is_fair(programs: int, kind: str, games: int, openings: int)
     for number in numbers:
         place = schedule.place(number)
         met.setdefault(tuple(sorted((place.black, place.white))), []).append((place.black, place.within, place.opening))
-    wanted = (
-        [(0, at) for at in range(1, programs)]
-        if kind == "gauntlet"
-        else list(itertools.combinations(range(programs), 2))
-    )
-    assert sorted(met) == wanted
+    wanted = {
+        "round-robin": list(itertools.combinations(range(programs), 2)),
+        "gauntlet": [(0, at) for at in range(1, programs)],
+        "ladder": list(itertools.pairwise(range(programs))),
+    }
+    assert sorted(met) == wanted[kind]
     for (first, _), found in met.items():
         assert sorted(within for _, within, _ in found) == list(range(games))
         for black, within, opening in found:
@@ -344,12 +344,26 @@ def test_a_gauntlet(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(line.count("/2") for line in out.splitlines()) == 4
 
 
+def test_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neighbours meet, and the report has what each step is worth instead of the points of each against each."""
+    sides = [fake("gtp", "resign", 0), fake("gtp", "first"), fake("gtp", "first")]
+    assert command.main([*sides, "--games", "4", "--tournament", "ladder", "--names", "A,B,C"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    first = next(number for number, line in enumerate(out) if "over" in line)
+    won, even = out[first + 1].split(), out[first + 2].split()
+    assert won[:4] == ["B", "A", "4/4", "+inf"]
+    assert even[:4] == ["C", "B", "2/4", "+0.0"]
+    assert float(even[4]) < 0 < float(even[5])
+    assert sum("/4" in line for line in out) == 2
+
+
 def test_tables_fit_80_columns_however_long_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     long = ["a program with a very long name, 1.0", "a program with a very long name, 2.0", "another long name, or not"]
     sides = [fake("gtp", "first"), fake("gtp", "last"), fake("gtp", "resign", 0)]
-    for count in (2, 3):
+    for count, kind in ((2, "round-robin"), (3, "round-robin"), (3, "ladder")):
         names = [name.replace(",", ";") for name in long[:count]]
-        assert command.main([*sides[:count], "--games", "2", "--names", ",".join(names)]) == 0
+        options = ["--games", "2", "--names", ",".join(names), "--tournament", kind]
+        assert command.main([*sides[:count], *options]) == 0
         out = capsys.readouterr().out
         # Behind the heading and before the sentences about each program.
         table = [line for line in out.splitlines()[1:] if not line.startswith(("Elo", "a program has won", *names))]

@@ -73,6 +73,7 @@ def test_xboard_offers_the_strength_and_takes_it(asked: Asked) -> None:
 def test_nboard_plays_as_people_do(asked: Asked) -> None:
     talk = NBoardTalk()
     talk.session.settings.strength = 1700
+    assert talk.say("nboard 2") == talk.say("set depth 3") == ["set myname desdaemon_1700"]
     assert any(line.startswith("=== E6") for line in talk.say("go"))
 
 

@@ -133,7 +133,9 @@ def _two(result: MatchOutcome) -> list[str]:
 
 
 def _many(result: MatchOutcome) -> list[str]:
-    """Return the report on many programs: ratings and standings, best first, and the points of each against each."""
+    """Return the report on many programs: ratings and standings, best first, then the points of each against each or,
+    of a ladder, the steps.
+    """
     order = ranking(result)
     width, names = _table_names(result)
     head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"
@@ -149,17 +151,33 @@ def _many(result: MatchOutcome) -> list[str]:
             f"{rank:3} {names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
             f"{one.losses:5}  {percent(one)}  {one.discs:+5.1f}"
         )
-    cells = cross_table(result)
-    column = max([8, *(len(cell) for cell in cells.values())])
-    lines += ["", f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
-    for rank, row in enumerate(order, 1):
-        points = "  ".join(f"{cells.get((row, other), '-' if row != other else 'x'):>{column}}" for other in order)
-        lines.append(f"{rank:3} {names[row]:{width}}  {points}".rstrip())
+    lines += ["", *(_steps if result.schedule.kind == "ladder" else _crossed)(result, width, names)]
     lines.append("")
     if result.ratings:
         lines.append("Elo: the likeliest for all games together, their mean 0, with 95 % errors")
         if result.ratings.bounded:
             lines.append("a program has won or lost everything: each pairing counts a drawn game more in the ratings")
+    return lines
+
+
+def _crossed(result: MatchOutcome, width: int, names: list[str]) -> list[str]:
+    order = ranking(result)
+    cells = cross_table(result)
+    column = max([8, *(len(cell) for cell in cells.values())])
+    lines = [f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
+    for rank, row in enumerate(order, 1):
+        points = "  ".join(f"{cells.get((row, other), '-' if row != other else 'x'):>{column}}" for other in order)
+        lines.append(f"{rank:3} {names[row]:{width}}  {points}".rstrip())
+    return lines
+
+
+def _steps(result: MatchOutcome, width: int, names: list[str]) -> list[str]:
+    """Return a line for each two neighbours of a ladder: the points of the second, and how much stronger it is."""
+    lines = [f"{'':4}{'':{width}} {'over':{width}} {'points':>9} {'Elo':>7} {'95 %':>15}"]
+    for (first, second), one, elo in zip(result.schedule.pairings, result.tallies, result.elo, strict=True):
+        points = f"{one.games - one.points:g}/{one.games}"
+        step = f"{0.0 - elo.difference:+7.1f} {0.0 - elo.high:+7.1f} {0.0 - elo.low:+7.1f}" if elo else ""
+        lines.append(f"{'':4}{names[second]:{width}} {names[first]:{width}} {points:>9} {step}".rstrip())
     return lines
 
 

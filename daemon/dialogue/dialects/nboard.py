@@ -131,8 +131,13 @@ class NBoardDialect(LineDialect):
     # Set-up
 
     def _nboard(self, rest: str) -> None:
-        self.say(f"set myname {NAME}")
+        self._say_name("")
         self.session.prepare()
+
+    def _say_name(self, level: object) -> None:
+        """Tell the name by which programs show this player: with the strength that it plays at, or else a level."""
+        strength = self.session.settings.strength
+        self.say(f"set myname {NAME}_{strength}" if strength else f"set myname {NAME}{level}")
 
     def _set_game(self, rest: str) -> None:
         record = parse_ggf(rest)
@@ -155,7 +160,7 @@ class NBoardDialect(LineDialect):
         self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
         self.session.settings.level_chosen = True
         # Programs wait for this line, in which Edax and NTest show their level.
-        self.say(f"set myname {NAME}{self.session.settings.level}")
+        self._say_name(self.session.settings.level)
 
     def _set_contempt(self, rest: str) -> None:
         self._contempt = number_within("set contempt", rest, -(10**6), 10**6)

@@ -68,7 +68,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show 
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l tournament -r -d 'of more than two programs: each against each (default), or the first against the others'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l tournament -r -d 'of more than two programs: each against each (default), the first against the others, or each against the next'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l games -r -d 'games of each two programs; default 20, or every opening of the file with both colours'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l openings -r -d 'begin with these games (txt ggf sgf pgn wtb edx ndjson) or positions (obf fen epd), or with a list of XOT (xot xot-small)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l plies -r -d 'most moves to play of an opening of the file'
