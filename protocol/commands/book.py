@@ -343,6 +343,14 @@ BOOK_COMMANDS = (
         places=True,
     ),
     BookCommand(
+        "umigame",
+        (),
+        (_int("depth", 1, 60, "Moves from the position on the board to the ends of lines, at most.", 60),),
+        "Show how few lines of the book each side must know to keep its score from here against every best reply.",
+        True,
+        places=True,
+    ),
+    BookCommand(
         "verify",
         (),
         (_flag("repair", "Repair what is wrong, without searching."),),

@@ -54,6 +54,7 @@ FEATURES = {
     "book.get.children": "`children` with `book.get`.",
     "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
     "book.reopen": "`book.reopen`: a book that another process writes is read again.",
+    "book.umigame": "`book.umigame`: how few lines must be known.",
     "cluster": "Progress of book jobs tells how a cluster does that searches for them.",
     "events": "Events on a PUB socket.",
     "games": "`games.get`: what people played, from an index of games.",

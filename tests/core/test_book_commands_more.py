@@ -215,6 +215,27 @@ def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path)
     assert broken.read_bytes() == damaged
 
 
+def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown(dialogue)
+    head, here, *moves = (line.split() for line in dialogue.lines("book umigame"))
+    assert head == ["Lines", "to", "know", "Black", "White"]
+    numbers = {name[1:3]: sides for name, *sides in moves}
+    assert sorted(numbers) == ["C4", "D3", "E6", "F5"]
+    assert numbers["F5"] == numbers["C4"] == here[1:]
+    dialogue.say("play f5")
+    _, here, *moves = (line.split() for line in dialogue.lines("book umigame"))
+    assert here[1:] == numbers["F5"]
+    assert {name[1] for name, *_ in moves} == {"f", "d"}
+    # With White to move, one move deep: each best reply is a line that Black must know.
+    _, (known, black, white), *moves = (line.split() for line in dialogue.lines("book umigame 1"))
+    score = known.removeprefix("here:")
+    assert (int(black), white) == (sum(name.strip("[<>]").endswith(score) for name, *_ in moves), "1")
+    monkeypatch.setattr("desdaemon.book.reports.umigame.MOST_POSITIONS", 1)
+    assert "expected a smaller depth" in dialogue.refused("book umigame")
+    dialogue.say("play f6e6f4e3")
+    assert "the position is not in the book" in dialogue.refused("book umigame")
+
+
 def test_looking_back_with_the_book(dialogue: BookDialogue) -> None:
     grown(dialogue)
     dialogue.say("play f5d6c3")

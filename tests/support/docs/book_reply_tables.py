@@ -85,6 +85,12 @@ BOOK_RESULTS: dict[str, Shape] = {
         "analyze": (_count("plies", "Moves of the game that the book knows.", "plies"),),
         "grade": (Field("grade", "str", "`A` to `F`, `AA` to `AF`."),),
         "lines": (Field("lines", "[str]", "Best lines through the book, `f5d6c3`."),),
+        "umigame": (
+            _count("black", "Lines that Black must know to keep the score, at most 2^53.", "lines"),
+            _count("white", "Lines that White must know.", "lines"),
+            Field("black_after", "{int}", "The same for Black after each move that the book knows.", "lines"),
+            Field("white_after", "{int}", "The same for White.", "lines"),
+        ),
         "extract": (_count("lines", "Lines written.", "lines"),),
         "verify": (
             Field("clean", "bool", "Whether no problem was found."),

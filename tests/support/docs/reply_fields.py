@@ -36,6 +36,7 @@ REVISIONS = {
     "1.2": ("text.partials",),
     "1.3": ("games",),
     "1.4": ("people",),
+    "1.5": ("book.umigame",),
 }
 """Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from desdaemon.book.book import Book
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
+from desdaemon.book.reports.umigame import MOST_POSITIONS, TooManyPositions, UmigameNumbers
 from desdaemon.book.storage.files import keep_backups
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
@@ -161,6 +162,37 @@ def _lines(run: BookCommandRun) -> Result:
     return {"lines": shown, "text": shown}
 
 
+def _umigame(run: BookCommandRun) -> Result:
+    player, opponent, black = run.caller.positions[-1]
+    book = run.book
+    moves = book.moves_on(player, opponent)
+    if not moves:
+        raise BadInput(f"book umigame: {_OUTSIDE}")
+    numbers = UmigameNumbers(book, 64 - (player | opponent).bit_count() - run.number("depth"))
+    try:
+        here = numbers.of(player, opponent, run.progress).by_colour(black=black)
+        after = {
+            move: numbers.of(*book.table.play(player, opponent, move.move), run.progress).by_colour(black=not black)
+            for move in moves
+        }
+    except TooManyPositions:
+        limit = f"more than {MOST_POSITIONS} positions are within reach"
+        raise BadInput(f"book umigame {run.number('depth')}: {limit}: expected a smaller depth") from None
+    rows = {f"here:{report.score_text(moves[0].score)}": here}
+    rows |= {report.moves_text([move], black): sides for move, sides in after.items()}
+    names = [move_text(move.move).lower() for move in moves]
+    return {
+        "black": here[0],
+        "white": here[1],
+        "black_after": dict(zip(names, (of_black for of_black, _ in after.values()), strict=True)),
+        "white_after": dict(zip(names, (of_white for _, of_white in after.values()), strict=True)),
+        "text": [
+            "Lines to know        Black       White",
+            *(f" {name:<12} {of_black:>12}{of_white:>12}" for name, (of_black, of_white) in rows.items()),
+        ],
+    }
+
+
 def _extract(run: BookCommandRun) -> Result:
     path = run.target()
     initial, moves = run.caller.initial, run.caller.moves
@@ -237,6 +269,7 @@ WORK: dict[str, Work] = {
     "analyze": _analyze,
     "grade": _grade,
     "lines": _lines,
+    "umigame": _umigame,
     "extract": _extract,
     "verify": _verify,
     "check": _check,
