@@ -1,10 +1,10 @@
 """`python tests/lab tables FOLDER results.jsonl`: the tables of docs/tables.md, in the form in which engines publish.
 
 Problems of the OBF files in a folder are searched, each from an empty table: those of `EXACT` to the end, by each
-number of threads; those of `JUDGED`, whose every move has a score, at the depths of `DEPTHS` and 73 %, by one thread.
-Times are processor time for one thread, which other programs disturb least, and wall time for more. Results are
-appended to the file as they come, and the same command goes on where it was ended; at the end it prints the tables in
-Markdown.
+number of threads; those of `JUDGED`, whose every move has a score, at the depths of `DEPTHS` and 73 %, and to the end
+at lower selectivities, by one thread. Times are processor time for one thread, which other programs disturb least, and
+wall time for more. Results are appended to the file as they come, and the same command goes on where it was ended; at
+the end it prints the tables in Markdown.
 """
 
 from __future__ import annotations
@@ -35,9 +35,12 @@ from desdaemon.protocol.system.terminal import ProgressLine
 EXACT = ("fforum-20-39", "fforum-40-59", "hard-20", "hard-25")
 """Files, without ``.obf``, that are solved."""
 JUDGED = ("hard-20", "hard-25", "fforum-60-79")
-"""Files that are searched at `DEPTHS`."""
+"""Files that are searched at `DEPTHS`, and those of them that are among `EXACT` also to the end at `PERCENT`."""
 DEPTHS = (5, 10, 15, 18)
 """Plies of the searches that are judged."""
+PERCENT = (Selectivity(73), Selectivity(87), Selectivity(95), Selectivity(98), Selectivity(99))
+"""Selectivities of the searches to the end that are judged."""
+_END = 64
 SINGLY = ("fforum-40-59",)
 """Files whose problems have a row each; the first number of these is in the name."""
 
@@ -65,27 +68,24 @@ class Row(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A search to be made; without a depth to the end of the game."""
+    """A search to be made."""
 
     file: str
     number: int
     threads: int
-    depth: int | None
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of the search."""
-        return Limits(64) if self.depth is None else Limits(self.depth, Selectivity.PERCENT_73)
+    limits: Limits
 
 
 def tasks(problems: dict[str, list[Problem]], threads: Sequence[int]) -> Iterator[Task]:
     """Yield all searches of the files in ``problems``."""
     for file in EXACT:
         for number in threads:
-            yield from (Task(file, k, number, None) for k in range(len(problems.get(file, ()))))
+            yield from (Task(file, k, number, Limits(_END)) for k in range(len(problems.get(file, ()))))
     for file in JUDGED:
-        for depth in DEPTHS:
-            yield from (Task(file, k, 1, depth) for k in range(len(problems.get(file, ()))))
+        selective = [Limits(depth, PERCENT[0]) for depth in DEPTHS]
+        selective += [Limits(_END, percent) for percent in PERCENT if file in EXACT]
+        for limits in selective:
+            yield from (Task(file, k, 1, limits) for k in range(len(problems.get(file, ()))))
 
 
 def searched(searcher: Searcher, task: Task, problem: Problem) -> Row:
@@ -130,25 +130,38 @@ def _sums(rows: Sequence[Row]) -> list[str]:
 def report(rows: Sequence[Row]) -> str:
     """Return the tables of ``rows`` in Markdown; a table without rows is left out."""
     exact: dict[tuple[str, int], list[Row]] = {}
-    by_depth: dict[tuple[str, int], list[Row]] = {}
+    selective: dict[tuple[str, int, int], list[Row]] = {}
     for row in rows:
-        if row.depth == Limits(64).depth:
+        if row.selectivity == 100:
             exact.setdefault((row.file, row.threads), []).append(row)
         else:
-            by_depth.setdefault((row.file, row.depth), []).append(row)
+            selective.setdefault((row.file, row.depth, row.selectivity), []).append(row)
     parts = []
     if exact:
         head = ["exact", "threads", "problems", "right", "nodes", "seconds", "M nodes/s"]
         body = [[*key, len(own), sum(not row.wrong for row in own), *_sums(own)] for key, own in exact.items()]
         parts.append(_table(head, body))
-    if by_depth:
-        head = ["file", "plies", "best move, %", "mean loss", "mean error", "nodes a problem", "seconds"]
+    if selective:
+        head = [
+            "selective",
+            "plies",
+            "best move, %",
+            "mean loss",
+            "mean error",
+            "within a disc, %",
+            "nodes each",
+            "seconds",
+        ]
         body = []
-        for (file, depth), own in by_depth.items():
-            right = 100 * fmean(row.loss == 0 for row in own)
+        for (file, depth, percent), own in selective.items():
+            plies = f"{'all' if depth == _END else depth}@{percent}"
+            right, close = (
+                100 * fmean(each) for each in ([row.loss == 0 for row in own], [row.error <= 1 for row in own])
+            )
             loss, error = fmean(row.loss for row in own), fmean(row.error for row in own)
             nodes, seconds = sum(row.nodes for row in own) // len(own), sum(row.seconds for row in own)
-            body.append([file, depth, f"{right:.1f}", f"{loss:.2f}", f"{error:.2f}", f"{nodes:,}", f"{seconds:,.2f}"])
+            figures = [f"{right:.1f}", f"{loss:.2f}", f"{error:.2f}", f"{close:.1f}", f"{nodes:,}", f"{seconds:,.2f}"]
+            body.append([file, plies, *figures])
         parts.append(_table(head, body))
     for (file, threads), own in exact.items():
         if file in SINGLY and threads == 1:
@@ -178,8 +191,8 @@ def _run(options: argparse.Namespace) -> None:
     if not problems:
         raise BadInput(f"{options.folder} has none of {', '.join(path.name for path in paths.values())}")
     rows = _read(options.results)
-    done = {(row.file, row.number, row.threads, row.depth) for row in rows}
-    wanted = [task for task in tasks(problems, options.threads) if (*task[:3], task.limits.depth) not in done]
+    done = {row[:5] for row in rows}
+    wanted = [task for task in tasks(problems, options.threads) if (*task[:3], *task.limits[:2]) not in done]
     searchers: dict[int, Searcher] = {}
     text = "".join(f"{json.dumps(row)}\n" for row in rows)
     options.results.write_text(text, "ascii")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import judge
 import pytest
-from lab.tables import DEPTHS, main
+from lab.tables import DEPTHS, PERCENT, main
 
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.obf import Problem, problem_text
@@ -36,11 +36,11 @@ def test_tables_tell_what_is_right_and_go_on(tmp_path: Path, capsys: pytest.Capt
     assert cells(first, "hard-20", "1")[2:4] == cells(first, "hard-20", "2")[2:4] == ["6", "5"]
     assert cells(first, "fforum-40-59", "1")[2:4] == ["2", "2"]
     # The plies reach the end of the game. All scores of the first problem are two discs too high.
-    assert cells(first, "hard-20", "15")[2:5] == ["100.0", "0.00", "0.33"]
+    assert cells(first, "hard-20", "15@73")[2:6] == ["100.0", "0.00", "0.33", "83.3"]
     for number, board in ((40, boards[1]), (41, boards[2])):
         assert cells(first, str(number))[2] == f"{max(judge.score_of_moves(board).values()):+}"
     rows = results.read_text().splitlines(keepends=True)
-    assert len(rows) == 2 * (6 + 2) + 6 * len(DEPTHS)
+    assert len(rows) == 2 * (6 + 2) + 6 * (len(DEPTHS) + len(PERCENT))
     # Two results and a half are lost; a table of the same size makes the same nodes again by one thread.
     results.write_text("".join(rows[:-3]) + rows[-3][:20])
     assert main(command) == 0
