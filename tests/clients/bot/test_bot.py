@@ -240,4 +240,5 @@ def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
     """Of ten seconds each, two at a time, while each stream breaks off after every thirtieth line."""
     site = Site(seconds=10.0, breaks=30)
     play(site, token, 50, "--clock", "1:3600", at_once=2)
-    assert sum("/api/bot/game/stream" in path for path in site.asked) > 2 * len(site.games)
+    # A busy machine has several moves in a line, so that not every game has thirty of them.
+    assert sum("/api/bot/game/stream" in path for path in site.asked) > len(site.games)
