@@ -1,16 +1,19 @@
 """How likely people of a rating are to choose each move of a position, and a move drawn by these chances.
 
-A move's chance is the softmax over the legal moves of a sum of looked-up weights, a conditional logit. What is looked
-up for a move are
+A move's chance is the softmax over the legal moves of the output of a small network with one hidden layer, whose
+inputs are looked up: each index of a move, one of each of `GROUPS`, names a row of numbers, and the rows are summed.
+The indices are those of
 
-- the configurations of `PATTERNS` sets of squares around it, the board turned so that its square lies in the triangle
-  A1-D1-D4;
-- in each of ten phases of the game: the square, the opponent's moves and open corners after it, the discs that it
-  turns, how much less it is worth than the best move, by the static evaluation and by a search of `DEPTH` plies;
-- in openings that were played often: how often people chose it.
+- the square, the opponent's moves and open corners after the move, the discs that it turns and their empty neighbours,
+  the size of the empty region that it is played in, whether the opponent could move there too;
+- how much less it is worth than the best move, by the static evaluation and by searches of `DEPTHS` plies;
+- how far from the opponent's last move it is, and whether it turns that disc, if that move is known;
+- how often people chose it, in openings that were played often.
 
-The weights of the last two depend on the rating, in a straight line; those of configurations do not. `desdaemon train
-policy` makes the file of weights (docs/training.md); its layout is that of `write`.
+One more input is the sum of the weights of the configurations of `PATTERNS` sets of squares around the move, the board
+turned so that the move's square lies in the triangle A1-D1-D4. Each number of a row has a slope by the rating.
+
+`desdaemon train policy` makes the file of weights (docs/training.md); its layout is that of `write`.
 """
 
 from __future__ import annotations
@@ -39,37 +42,51 @@ SHIPPED = Path(__file__).parent / "data" / "policy.xz"
 MEAN_RATING, RATING_UNIT = 1500, 400
 """The rating at which the slopes of weights count nothing, and how much more counts them once."""
 
-DEPTH = 3
+DEPTHS = (1, 3, 5)
 """Plies of the searches after each move."""
-SOLVED_EMPTIES = 8
-"""Most empty squares after a move from which it is searched to the end."""
+_SELECTIVITY = Selectivity.PERCENT_87
+_SOLVED_EMPTIES = 10
+"""Most empty squares after a move from which the last search goes to the end."""
 
 PHASES, PHASE_PLIES = 10, 6
 MOST = 15
-"""Largest number of moves or turned discs that has a weight of its own; more count as many."""
+"""Largest count that has a row of its own; more count as many."""
 LOSSES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0, 22.0, 30.0)
 """Upper ends, in discs, of the steps in which what a move loses is looked up."""
-OFTEN = (20, 50, 200, 1000)
+RANKS = 8
+"""Steps of how many moves are better, or of how much larger a count is than the least one of all moves."""
+RELATIONS = 14
+"""Steps of a move's distance from the opponent's last move, 1 to 7, with or without turning that disc."""
+OFTEN = (5, 20, 50, 200, 1000)
 """Least numbers of games of a known opening position, in the steps in which shares are looked up."""
 SHARES = 12
 """Steps of a move's share of the games: 0 for none, then by its logarithm."""
 
+VALUES = ("static", *(f"depth {depth}" for depth in DEPTHS))
+"""The groups in which what a move loses is looked up."""
 GROUPS = {
     "square": PHASES * 9,
     "mobility": PHASES * (MOST + 1),
     "turned": PHASES * (MOST + 1),
+    "openness": PHASES * (MOST + 1),
+    "region": PHASES * (MOST + 1),
     "corners": PHASES * 3,
-    "static": PHASES * (len(LOSSES) + 1),
-    "searched": PHASES * (len(LOSSES) + 1),
+    "shared": PHASES * 2,
+    "more mobility": PHASES * RANKS,
+    "more openness": PHASES * RANKS,
+    "moves": MOST + 1,
+    "last": PHASES * RELATIONS,
     "known": len(OFTEN) * SHARES,
+    **dict.fromkeys(VALUES, PHASES * (len(LOSSES) + 1)),
+    "rank": PHASES * RANKS,
 }
-"""Weights that depend on the rating: the size of each group. A move has one index of each."""
+"""What is looked up for a move: the size of each group. A move has one index of each."""
 FIRST = {name: 1 + sum(list(GROUPS.values())[:k]) for k, name in enumerate(GROUPS)}
-"""The first index of each group. The index 0, which is common to the moves of a position, is that of what is not known
-there.
-"""
-RATED = 1 + sum(GROUPS.values())
-"""Number of weights that depend on the rating."""
+"""The first index of each group. The index 0, whose row is all 0, is that of what is not known."""
+ROWS = 1 + sum(GROUPS.values()) + 1
+"""Number of rows; the last is multiplied by the sum of the patterns' weights."""
+HIDDEN = 16
+"""Numbers of a row. The first sum of a move's rows counts as it is, of each other one what is above 0."""
 
 WIDTH = 9
 """Most squares of a pattern."""
@@ -78,7 +95,6 @@ PATTERNS = 11
 """Patterns of a square."""
 UNIT = 40
 """Stored units of a pattern's weight of 1."""
-_LARGEST = 127
 
 _OCTANT = [8 * rank + file for rank in range(4) for file in range(rank, 4)][:9]
 
@@ -176,40 +192,50 @@ class KnownOpenings(NamedTuple):
 class PolicyWeights(NamedTuple):
     """The weights of a policy.
 
-    ``rated`` has two numbers for each of the `RATED` indices: the weight at `MEAN_RATING`, and what `RATING_UNIT` more
-    adds to it. ``patterns`` has a signed byte, in units of 1/`UNIT`, by the square's place in the triangle, pattern and
+    ``rows`` has for each of `ROWS` indices `HIDDEN` numbers, those at `MEAN_RATING`, then what `RATING_UNIT` more adds
+    to them. ``outputs`` are the weights of the sums of rows above 0; the first sum has none, so that its weight is 0.
+    ``patterns`` has a signed byte, in units of 1/`UNIT`, by the square's place in the triangle, pattern and
     configuration. A configuration is a number in base 3, the first square its lowest digit: 0 for empty, 1 for the
     mover's disc, 2 for the opponent's.
     """
 
-    rated: array[float]
+    rows: array[float]
+    outputs: array[float]
     patterns: array[int]
     known: KnownOpenings
     record: dict[str, Any]
 
 
-_PARTS = ("f", "b", "I", "I", "B")
+_MOST_BYTES = 1 << 23
+"""Most bytes of an unpacked file."""
+_UNPACKING_BYTES = 1 << 24
+"""Most bytes of memory for unpacking; files of `write` need half of it."""
+_PARTS = ("f", "f", "b", "I", "I", "B")
 
 
 def write(path: Path, weights: PolicyWeights) -> None:
     """Write weights to a file, which is replaced as a whole: an xz stream of a line of JSON, the record with the
-    lengths of the parts, then the parts: rated, patterns, keys, starts, moves, each little endian.
+    lengths of the parts, then the parts: rows, outputs, patterns, keys, starts, moves, each little endian.
     """
     known = weights.known
-    parts: list[array[Any]] = [weights.rated, weights.patterns, known.keys, known.starts, array("B", known.moves)]
-    parts = [part[:] for part in parts]
+    parts: list[array[Any]] = [weights.rows, weights.outputs, weights.patterns, known.keys, known.starts]
+    parts = [part[:] for part in (*parts, array("B", known.moves))]
     if sys.byteorder == "big":
         for part in parts:
             part.byteswap()
     line = json.dumps({**weights.record, "lengths": [len(part) for part in parts]}) + "\n"
     content = line.encode() + b"".join(part.tobytes() for part in parts)
-    files.replace(path, lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
+    files.replace(path, lzma.compress(content, preset=6 | lzma.PRESET_EXTREME))
 
 
 def read(path: str | os.PathLike[str]) -> PolicyWeights:
     """Read a file that `write` wrote; raises `WeightsError`."""
     try:
-        line, _, content = lzma.decompress(Path(path).read_bytes()).partition(b"\n")
+        unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, _UNPACKING_BYTES)
+        content = unpacker.decompress(Path(path).read_bytes(), _MOST_BYTES)
+        if not unpacker.eof:
+            raise ValueError(f"cut off, or more than {_MOST_BYTES} bytes")
+        line, _, content = content.partition(b"\n")
         record = json.loads(line)
         parts: list[array[Any]] = []
         for code, length in zip(_PARTS, record.pop("lengths"), strict=True):
@@ -222,33 +248,67 @@ def read(path: str | os.PathLike[str]) -> PolicyWeights:
             parts.append(part)
     except OSError as error:
         raise WeightsError(f"{os.fspath(path)}: can't be read: {error.strerror or error}") from error
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (lzma.LZMAError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeightsError(f"{os.fspath(path)}: no intact file of desdaemon train policy: {error}") from error
-    rated, patterns, keys, starts, moves = parts
-    if len(rated) != 2 * RATED or len(patterns) != 9 * PATTERNS * CONFIGURATIONS or len(starts) != len(keys) + 1:
+    rows, outputs, patterns, keys, starts, moves = parts
+    sizes = 2 * HIDDEN * ROWS, HIDDEN, 9 * PATTERNS * CONFIGURATIONS, len(starts) - 1
+    if (len(rows), len(outputs), len(patterns), len(keys)) != sizes:
         raise WeightsError(f"{os.fspath(path)}: a policy of another version")
-    return PolicyWeights(rated, patterns, KnownOpenings(keys, starts, moves.tobytes()), record)
+    return PolicyWeights(rows, outputs, patterns, KnownOpenings(keys, starts, moves.tobytes()), record)
 
 
 class MoveValues:
     """Values of all moves of a position by short searches, always the same for a position. For one thread."""
 
     def __init__(self, weights: Weights | None = None) -> None:
-        self._searcher = Searcher(hash_bits=12, weights=weights)
+        self._searcher = Searcher(hash_bits=14, weights=weights)
 
-    def of(self, players: array[int], opponents: array[int]) -> tuple[list[float], list[float]]:
+    def of(self, players: array[int], opponents: array[int]) -> list[list[float]]:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves: by the
-        static evaluation, and by searches. The boards have the side to move first.
+        static evaluation, and by searches of each of `DEPTHS`. The boards have the side to move first.
         """
         scores = array("q", bytes(8 * len(players)))
         own, other, found = (each.buffer_info()[0] for each in (players, opponents, scores))
         self._searcher.score_many(own, other, found, len(players), Limits(0))
-        static = [-score / 128 for score in scores]
+        values = [[-score / 128 for score in scores]]
         empties = rules.empties(players[0], opponents[0])
         self._searcher.clear()
-        depth = empties if empties <= SOLVED_EMPTIES else DEPTH
-        self._searcher.score_many(own, other, found, len(players), Limits(depth, Selectivity.FULL))
-        return static, [-float(score) for score in scores]
+        for depth in DEPTHS:
+            plies = empties if depth == DEPTHS[-1] and empties <= _SOLVED_EMPTIES else depth
+            self._searcher.score_many(own, other, found, len(players), Limits(plies, _SELECTIVITY))
+            values.append([-float(score) for score in scores])
+        return values
+
+
+def _around(bits: int) -> int:
+    """Return a mask of the squares in ``bits`` and of their neighbours."""
+    row = bits | bits << 1 & rules.NOT_A | bits >> 1 & rules.NOT_H
+    return (row | row << 8 | row >> 8) & rules.FULL
+
+
+def _region(empty: int, square: int) -> int:
+    """Return a mask of the empty squares that are connected with ``square``, itself included, diagonals too."""
+    region, before = 1 << square, 0
+    while region != before:
+        before, region = region, _around(region) & empty
+    return region
+
+
+def _openness(turned: int, empty: int) -> int:
+    """Return the sum over the discs in ``turned`` of the number of neighbours in ``empty``."""
+    left, right = turned << 1 & rules.NOT_A, turned >> 1 & rules.NOT_H
+    beside = left & empty, right & empty
+    above = (each >> 8 & empty for each in (left, turned, right))
+    below = (each << 8 & empty for each in (left, turned, right))
+    return sum(each.bit_count() for each in (*beside, *above, *below))
+
+
+def _relation(move: int, turned: int, last: int) -> int:
+    """Return the index within the group "last" of `GROUPS` of a move that turns the discs in ``turned``, after the
+    opponent's move ``last``.
+    """
+    distance = max(abs((move & 7) - (last & 7)), abs((move >> 3) - (last >> 3)))
+    return 2 * (distance - 1) + (turned >> last & 1)
 
 
 class HumanPolicy:
@@ -264,50 +324,67 @@ class HumanPolicy:
         """Return the shipped policy, read once in a process; raises `WeightsError`, and what `Searcher` raises."""
         return cls(read(SHIPPED))
 
-    def probabilities(self, player: int, opponent: int, rating: float) -> dict[int, float]:
+    def probabilities(self, player: int, opponent: int, rating: float, last: int = rules.PASS) -> dict[int, float]:
         """Return for each legal move how likely a person of ``rating`` is to choose it, from 0 to 1. ``player``, the
-        side to move, must have a move.
+        side to move, must have a move. ``last`` is the square of the opponent's last move, PASS if that is not known.
         """
         moves = rules.squares(rules.legal_moves(player, opponent))
         if len(moves) == 1:
             return {moves[0]: 1.0}
         above = (rating - MEAN_RATING) / RATING_UNIT
         sums = [
-            self._sum(player, opponent, move, small, above)
-            for move, small in zip(moves, self._small(player, opponent, moves), strict=True)
+            self._sum(player, opponent, move, indices, above)
+            for move, indices in zip(moves, self._indices(player, opponent, moves, last), strict=True)
         ]
         most = max(sums)
         chances = [math.exp(each - most) for each in sums]
         total = sum(chances)
         return {move: chance / total for move, chance in zip(moves, chances, strict=True)}
 
-    def _small(self, player: int, opponent: int, moves: list[int]) -> list[list[int]]:
-        """Return for each of ``moves`` the indices of its weights in ``rated``, one for each of `GROUPS`."""
+    def _indices(self, player: int, opponent: int, moves: list[int], last: int) -> list[list[int]]:
+        """Return for each of ``moves`` the indices of its rows, one for each of `GROUPS`."""
         children = [rules.play(player, opponent, move) for move in moves]
-        static, searched = self._values.of(
-            array("Q", [own for own, _ in children]), array("Q", [other for _, other in children])
-        )
+        own, other = array("Q", [own for own, _ in children]), array("Q", [other for _, other in children])
+        values = self._values.of(own, other)
+        best = [max(each) for each in values]
+        deepest = sorted(values[-1], reverse=True)
         phase = min(PHASES - 1, (60 - rules.empties(player, opponent)) // PHASE_PLIES)
         known = self._weights.known.steps(player, opponent)
-        rows = []
+        empty = ~(player | opponent) & rules.FULL
+        shared = rules.legal_moves(opponent, player)
+        described = []
         for k, move in enumerate(moves):
             replies = rules.legal_moves(*children[k])
-            turned = children[k][1].bit_count() - player.bit_count() - 1
-            rows.append(
-                [
-                    FIRST["square"] + 9 * phase + square_patterns()[move].place,
-                    FIRST["mobility"] + (MOST + 1) * phase + min(MOST, replies.bit_count()),
-                    FIRST["turned"] + (MOST + 1) * phase + min(MOST, turned),
-                    FIRST["corners"] + 3 * phase + min(2, (replies & rules.CORNERS).bit_count()),
-                    FIRST["static"] + (len(LOSSES) + 1) * phase + bisect_left(LOSSES, max(static) - static[k]),
-                    FIRST["searched"] + (len(LOSSES) + 1) * phase + bisect_left(LOSSES, max(searched) - searched[k]),
-                    FIRST["known"] + known.get(move, known[rules.PASS]) if known else 0,
-                ]
-            )
-        return rows
+            turned = children[k][1] & ~player & ~(1 << move)
+            index = {
+                "square": 9 * phase + square_patterns()[move].place,
+                "mobility": (MOST + 1) * phase + min(MOST, replies.bit_count()),
+                "turned": (MOST + 1) * phase + min(MOST, turned.bit_count()),
+                "openness": (MOST + 1) * phase + min(MOST, _openness(turned, empty & ~(1 << move))),
+                "region": (MOST + 1) * phase + min(MOST, _region(empty, move).bit_count()),
+                "corners": 3 * phase + min(2, (replies & rules.CORNERS).bit_count()),
+                "shared": 2 * phase + (shared >> move & 1),
+                "moves": min(MOST, len(moves)),
+                "rank": RANKS * phase + min(RANKS - 1, deepest.index(values[-1][k])),
+            }
+            for name, each, most in zip(VALUES, values, best, strict=True):
+                index[name] = (len(LOSSES) + 1) * phase + bisect_left(LOSSES, most - each[k])
+            if known:
+                index["known"] = known.get(move, known[rules.PASS])
+            if opponent >> last & 1:
+                index["last"] = RELATIONS * phase + _relation(move, turned, last)
+            described.append(index)
+        least = [min(each[name] for each in described) for name in ("mobility", "openness")]
+        for index in described:
+            index["more mobility"] = RANKS * phase + min(RANKS - 1, index["mobility"] - least[0])
+            index["more openness"] = RANKS * phase + min(RANKS - 1, index["openness"] - least[1])
+        return [[FIRST[name] + each for name, each in index.items()] for index in described]
 
-    def _sum(self, player: int, opponent: int, move: int, small: list[int], above: float) -> float:
-        rated, patterns = self._weights.rated, self._weights.patterns
+    def _sum(self, player: int, opponent: int, move: int, indices: list[int], above: float) -> float:
+        """Return the network's output for a move. ``above`` is the rating's difference from `MEAN_RATING`, in units of
+        `RATING_UNIT`.
+        """
+        patterns = self._weights.patterns
         place, squares = square_patterns()[move]
         first = CONFIGURATIONS * PATTERNS * place
         units = 0
@@ -318,7 +395,17 @@ class HumanPolicy:
                 power *= 3
             units += patterns[number]
             first += CONFIGURATIONS
-        return units / UNIT + sum(rated[2 * k] + above * rated[2 * k + 1] for k in small)
+        rows = [self._row(index, above) for index in indices]
+        rows.append([units / UNIT * each for each in self._row(ROWS - 1, above)])
+        sums = list(map(sum, zip(*rows, strict=True)))
+        return sums[0] + sum(
+            weight * each for weight, each in zip(self._weights.outputs, sums, strict=True) if each > 0
+        )
+
+    def _row(self, index: int, above: float) -> list[float]:
+        start = 2 * HIDDEN * index
+        row = self._weights.rows[start : start + 2 * HIDDEN]
+        return [row[k] + above * row[HIDDEN + k] for k in range(HIDDEN)]
 
 
 def drawn(chances: dict[int, float], player: int, opponent: int, seed: int) -> int:

@@ -210,22 +210,26 @@ class Engine:
         """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
         over. With a `strength` the move is drawn instead, with the probabilities that `people` returns.
         """
-        position = Board.of(board).position
+        board = Board.of(board)
+        position = board.position
         if self.strength and position.moves:
             from desdaemon.core.search.people import human_move
 
-            return _name(human_move(position.player, position.opponent, self.strength, 0))
+            return _name(human_move(position.player, position.opponent, self.strength, 0, parse_moves(board.line)))
         best = self.analyze(board, **how).best
         return best.move if best else None
 
     def people(self, board: Board | str, rating: int) -> dict[str, float]:
-        """Return how likely people of a rating are to choose each legal move, the likeliest first."""
+        """Return how likely people of a rating are to choose each legal move, the likeliest first. They answer the last
+        move of the board's line, if it has one.
+        """
         from desdaemon.core.search.people import chances
 
-        position = Board.of(board).position
+        board = Board.of(board)
+        position = board.position
         if not position.moves:
             return {}
-        found = chances(position.player, position.opponent, rating)
+        found = chances(position.player, position.opponent, rating, parse_moves(board.line))
         return {_name(move): chance for move, chance in sorted(found.items(), key=lambda item: -item[1])}
 
     # Many boards

@@ -488,7 +488,8 @@ class Session:
         """Return a move as people of the option `strength` choose it. Raises `EngineFailure`."""
         from desdaemon.core.search.people import human_move
 
-        return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed)
+        line = self.game.moves if position == self.game.position else ()
+        return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed, line)
 
     def _charge(self, position: Position, spent: float) -> None:
         """Add ``spent`` ms to the thinking time of the side to move; take them off its clock if it has one."""

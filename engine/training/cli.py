@@ -271,9 +271,9 @@ def _install(options: argparse.Namespace, _command: str) -> None:
 
 
 def _policy(options: argparse.Namespace, command: str) -> None:
-    from . import policy
+    from .people import stage
 
-    policy.run(
+    stage.run(
         options.sources,
         options.out,
         games=options.games,
@@ -495,8 +495,8 @@ STAGES = (
         (
             _option("sources", nargs="+"),
             _OUT,
-            _option("--games", int, default=30_000, help="most games whose moves are learned"),
-            _option("--searched", int, default=60_000, help="positions of them whose moves are searched"),
+            _option("--games", int, default=200_000, help="most games whose moves are learned"),
+            _option("--searched", int, default=200_000, help="positions of recent games whose moves are searched"),
             _option("--held", int, default=10_000, help="most held-out positions"),
             _SEED,
         ),

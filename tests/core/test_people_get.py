@@ -14,7 +14,7 @@ from desdaemon.core.search import people
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operated:
     """People play D3 three times in four, C4 else; a seed above 5 draws C4."""
-    monkeypatch.setattr(people, "chances", lambda player, opponent, rating: {26: 0.25, 19: 0.75})
+    monkeypatch.setattr(people, "chances", lambda player, opponent, rating, line: {26: 0.25, 19: 0.75})
     monkeypatch.setattr(people, "drawn", lambda found, player, opponent, seed: 26 if seed > 5 else 19)
     return Operated(tmp_path)
 
@@ -23,6 +23,19 @@ def test_moves_come_with_their_chances_the_likeliest_first(daemon: Operated) -> 
     moves = [{"move": "d3", "chance": 0.75}, {"move": "c4", "chance": 0.25}]
     assert daemon.final("people.get", {"rating": 1500}) == {"move": "d3", "moves": moves}
     assert daemon.final("people.get", {"rating": 1500, "seed": 6}) == {"move": "c4", "moves": moves}
+
+
+def test_people_answer_the_last_move(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = []
+
+    def chances(player: int, opponent: int, rating: int, line: list[int]) -> dict[int, float]:
+        lines.append(line)
+        return {19: 1.0}
+
+    monkeypatch.setattr(people, "chances", chances)
+    daemon.final("people.get", {"rating": 1500, "moves": "f5d6"})
+    daemon.final("people.get", {"rating": 1500})
+    assert lines == [[37, 43], []]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +55,7 @@ def test_nobody_waits_for_the_moves_of_people(daemon: Operated, monkeypatch: pyt
     """Deferred work, such as look-ups in the book, is done while the engine is loaded for the first request."""
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(player: int, opponent: int, rating: int) -> dict[int, float]:
+    def slow(player: int, opponent: int, rating: int, line: list[int]) -> dict[int, float]:
         begun.set()
         assert go_on.wait(60)
         return {19: 1.0}

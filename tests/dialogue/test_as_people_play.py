@@ -17,12 +17,14 @@ Asked = list[tuple[int, int]]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Ratings and seeds that moves were asked for; people play the last legal square."""
+    """Ratings and seeds that moves were asked for; people play the last legal square, after C3 the
+    first.
+    """
     found: Asked = []
 
-    def human_move(player: int, opponent: int, rating: int, seed: int) -> int:
+    def human_move(player: int, opponent: int, rating: int, seed: int, line: list[int]) -> int:
         found.append((rating, seed))
-        return rules.squares(rules.legal_moves(player, opponent))[-1]
+        return rules.squares(rules.legal_moves(player, opponent))[0 if line[-1:] == [18] else -1]
 
     monkeypatch.setattr(people, "human_move", human_move)
     return found
@@ -40,6 +42,15 @@ def test_the_text_protocol_plays_as_people_do(asked: Asked) -> None:
     dialogue.say("strength 0")
     dialogue.say("go")
     assert len(asked) == 1
+
+
+def test_people_answer_the_last_move(asked: Asked) -> None:
+    dialogue = Dialogue()
+    dialogue.say("strength 1450")
+    for moves, answer in (("f5d6c3", "D3"), ("f5d6c5", "F6")):
+        dialogue.say(f"play {moves}")
+        assert f"plays {answer}" in dialogue.say("go")
+        dialogue.say("init")
 
 
 @pytest.mark.parametrize("value", ["5", "799", "2701", "-1", "strong"])

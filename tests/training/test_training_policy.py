@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import math
 import random
-from array import array
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +14,12 @@ import pytest
 
 from desdaemon.engine import policy
 from desdaemon.engine.evaluation.weights_file import WeightsError
-from desdaemon.engine.training import policy as stage
-from desdaemon.engine.training.ratings import MEAN, Ratings, rate
-from desdaemon.engine.training.store import TrainingError
+from desdaemon.engine.training.people import stage
+from desdaemon.engine.training.people.choices import Choices, Openings, choices, search
+from desdaemon.engine.training.people.fit import Fit
+from desdaemon.engine.training.people.games import Games, positions_of, read_games
+from desdaemon.engine.training.people.ratings import MEAN, Ratings, rate
+from desdaemon.engine.training.store import StageProgress, TrainingError
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import parse_moves
@@ -59,7 +61,8 @@ def test_few_games_leave_a_player_near_the_mean_and_none_at_it() -> None:
     once = rated(([0], [1], [2000], [1.0]))
     assert MEAN < rating(once, 0, 2000) < MEAN + 150 < rating(often, 0, 2000)
     assert rating(once, 0, 2000) + rating(once, 1, 2000) == pytest.approx(2 * MEAN)
-    assert rating(once, 5, 2000) == rating(once, 0, 1999) == MEAN
+    assert math.isnan(rating(once, 5, 2000))
+    assert math.isnan(rating(once, 0, 1999))
     assert rating(once, 0, 2005) == rating(once, 0, 2000)
 
 
@@ -124,15 +127,15 @@ def base(folder: Path, year: int, games: int, lot: random.Random) -> Path:
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> stage.Games:
+def games(tmp_path_factory: pytest.TempPathFactory) -> Games:
     folder = tmp_path_factory.mktemp("bases")
     lot = random.Random(5)
     for year in (2001, 2002):
         base(folder, year, 30, lot)
-    return stage.read_games([folder])
+    return read_games([folder])
 
 
-def test_games_come_with_players_and_years(games: stage.Games) -> None:
+def test_games_come_with_players_and_years(games: Games) -> None:
     assert len(games.squares) == 60
     assert Counter(games.years.tolist()) == {2001: 30, 2002: 30}
     assert games.programs.tolist() == [False] * 4 + [True]
@@ -143,44 +146,47 @@ def test_a_base_without_names_is_left_out(tmp_path: Path) -> None:
     base(tmp_path, 2001, 2, random.Random(1))
     (tmp_path / "WTH.JOU").unlink()
     with pytest.raises(TrainingError, match="no games of named players"):
-        stage.read_games([tmp_path])
+        read_games([tmp_path])
 
 
-def fitted(games: stage.Games) -> tuple[stage.Choices, stage.Openings, stage.Fit]:
+def fitted(games: Games) -> tuple[Choices, Openings, Fit]:
     """Positions with weights drawn by lot."""
     ratings = rate(games.black, games.white, games.years, games.points)
-    openings = stage.Openings.of(stage._positions(games, ratings, 12))
-    found = stage.choices(stage._positions(games.part(slice(0, 8)), ratings, 59), openings, own=False)
-    stage.search(found, stage.StageProgress("test"))
-    fit = stage.Fit()
+    openings = Openings.of(positions_of(games, ratings, 12))
+    positions = positions_of(games.part(slice(0, 8)), ratings, 59)
+    positions.last[::3] = rules.PASS
+    found = choices(positions, openings, own=False)
+    search(found, StageProgress("test"))
+    fit = Fit(1)
     lot = np.random.default_rng(2)
-    fit.model.rated[1:] = lot.normal(0, 0.5, fit.model.rated[1:].shape)
+    fit.model.rows[1:] = lot.normal(0, 0.3, fit.model.rows[1:].shape)
+    fit.model.outputs[1:] = lot.normal(0, 0.5, policy.HIDDEN - 1)
     fit.model.patterns[:] = lot.normal(0, 0.3, fit.model.patterns.shape)
     return found, openings, fit
 
 
-def test_the_policy_computes_what_was_fitted(games: stage.Games, tmp_path: Path) -> None:
+def test_the_policy_computes_what_was_fitted(games: Games, tmp_path: Path) -> None:
     found, openings, fit = fitted(games)
     path = tmp_path / "policy.xz"
-    patterns = fit.round()
-    chances = fit.run(found, np.arange(len(found.players)), 0.0, 2)
-    weights = policy.PolicyWeights(array("f", fit.model.rated.tobytes()), patterns, openings.packed(), {"seed": 1})
+    weights = fit.weights(openings, {"seed": 1})
     policy.write(path, weights)
     assert policy.read(path) == weights
     people = policy.HumanPolicy(policy.read(path))
+    chances = fit.chances(found)
     assert len(openings.keys) > 0
-    for k in range(0, len(found.players), 7):
+    for k in range(0, len(found.positions.players), 7):
         part = slice(found.starts[k], found.starts[k + 1])
-        told = people.probabilities(int(found.players[k]), int(found.opponents[k]), float(found.ratings[k]))
+        player, opponent, _, rating, last = (each[k].item() for each in found.positions)
+        told = people.probabilities(player, opponent, rating, last)
         assert list(told) == found.squares[part].tolist()
         assert list(told.values()) == pytest.approx(chances[part].tolist(), abs=1e-4)
         assert sum(told.values()) == pytest.approx(1)
 
 
-def test_known_openings_are_found_in_every_orientation(games: stage.Games) -> None:
+def test_known_openings_are_found_in_every_orientation(games: Games) -> None:
     ratings = rate(games.black, games.white, games.years, games.points)
-    positions = stage._positions(games, ratings, 8)
-    openings = stage.Openings.of(positions)
+    positions = positions_of(games, ratings, 8)
+    openings = Openings.of(positions)
     chosen: dict[tuple[int, int], Counter[int]] = {}
     for player, opponent, square in zip(*(each.tolist() for each in positions[:3]), strict=True):
         chosen.setdefault((player, opponent), Counter())[square] += 1
@@ -198,26 +204,39 @@ def test_known_openings_are_found_in_every_orientation(games: stage.Games) -> No
     assert packed.steps(*walk(30, random.Random(1))) == {}
 
 
-def test_a_fit_learns_a_preference_that_people_have(games: stage.Games) -> None:
-    """All choose the lowest square: soon that is predicted nearly always, in positions that were held out too."""
+def test_a_fit_learns_a_preference_that_people_have(games: Games) -> None:
+    """All turn the most discs: soon that is predicted more often, in positions that were held out too."""
     ratings = rate(games.black, games.white, games.years, games.points)
-    parts = [stage._positions(games.part(games.years == year), ratings, 59) for year in (2001, 2002)]
-    openings = stage.Openings.of(parts[0])
-    taught, held = (
-        found._replace(chosen=np.zeros_like(found.chosen))
-        for found in (stage.choices(part, openings, own=False) for part in parts)
-    )
-    fit = stage.Fit()
-    everything = np.arange(len(held.players))
-    before = fit.run(held, everything, 0.0, 1)
-    for _ in range(12):
-        fit.run(taught, np.arange(len(taught.players)), 1.0, 1)
-    after = fit.run(held, everything, 0.0, 1)
+    parts = [positions_of(games.part(games.years == year), ratings, 59) for year in (2001, 2002)]
+    openings = Openings.of(parts[0])
 
-    def likelihood(chances: stage.Floats) -> float:
-        return float(np.log(chances[held.starts[:-1]]).mean())
+    def greedy(found: Choices) -> Choices:
+        own = [board.bit_count() for board in found.children[1].tolist()]
+        moves = [own[begin:end] for begin, end in pairwise(found.starts.tolist())]
+        return found._replace(chosen=np.array([each.index(max(each)) for each in moves]))
 
-    assert likelihood(after) > likelihood(before) + 0.2
+    taught, held = (greedy(choices(part, openings, own=False)) for part in parts)
+    picks = held.starts[:-1] + held.chosen
+    fit = Fit(1)
+    before = fit.chances(held)[picks].mean()
+    for _ in range(3):
+        fit.run(taught, np.random.default_rng(1), 0.2, 0.05)
+    assert fit.chances(held)[picks].mean() > before + 0.3
+
+
+def test_the_stage_writes_the_same_file_from_the_same_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for year in range(2000, 2004):
+        base(tmp_path, year, 10, random.Random(year))
+    written = []
+    for seed in (1, 1, 2):
+        path = tmp_path / "policy.xz"
+        stage.run([tmp_path], path, games=20, searched=50, held=40, seed=seed, command="made for a test")
+        written.append(policy.read(path))
+        assert "all                     40" in capsys.readouterr().out
+    assert written[0] == written[1]
+    assert written[0].rows != written[2].rows
+    assert written[0].record["command"] == "made for a test"
+    assert (written[0].record["games"], written[0].record["searched"]) == (20, 50)
 
 
 @pytest.mark.parametrize("content", [b"", b"no xz", lzma.compress(b"{}\n"), lzma.compress(b'{"lengths": [1]}\n')])
@@ -228,3 +247,10 @@ def test_a_broken_file_is_refused(content: bytes, tmp_path: Path) -> None:
         policy.read(path)
     with pytest.raises(WeightsError, match="can't be read"):
         policy.read(tmp_path / "missing.xz")
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "policy.xz"
+    path.write_bytes(lzma.compress(bytes(1 << 26)))
+    with pytest.raises(WeightsError, match="more than 8388608 bytes"):
+        policy.read(path)

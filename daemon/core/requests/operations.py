@@ -16,7 +16,7 @@ from desdaemon.core.metrics import ServerMetrics
 from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import Position, board_text, move_text, square_text
+from desdaemon.protocol.othello.notation import PlayedLine, board_text, move_text, square_text
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import Operation, RequestError
@@ -333,10 +333,10 @@ class Operations:
 
     def _people_get(self, request: PendingRequest) -> None:
         self.admit(request)
-        position = positions.read_line(request.values).last
+        line = positions.read_line(request.values)
         # Its first search may have to load the engine, which may take a minute.
         self._people.answer(
-            request, lambda: _people_data(position, request.values["rating"], request.values.get("seed", 0))
+            request, lambda: _people_data(line, request.values["rating"], request.values.get("seed", 0))
         )
 
     def _cache_clear(self, request: PendingRequest) -> None:
@@ -372,17 +372,19 @@ class Operations:
         self._shut_down()
 
 
-def _people_data(position: Position, rating: int, seed: int) -> Data:
-    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move, and one move drawn so.
+def _people_data(line: PlayedLine, rating: int, seed: int) -> Data:
+    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move after ``line``, and one
+    move drawn so.
 
     ``seed`` 0 draws another move each time.
     """
+    position = line.last
     if not position.moves:
         forced = ["pa"] if position.must_pass else []
         return {"move": forced[0] if forced else None, "moves": [{"move": move, "chance": 1.0} for move in forced]}
     from desdaemon.core.search import people
 
-    found = people.chances(position.player, position.opponent, rating)
+    found = people.chances(position.player, position.opponent, rating, line.moves)
     moves = [
         {"move": square_text(move).lower(), "chance": round(chance, 4)}
         for move, chance in sorted(found.items(), key=lambda item: -item[1])

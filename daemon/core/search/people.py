@@ -6,13 +6,14 @@ Any thread may call the functions. They raise `EngineFailure` if the policy or t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation.weights_file import WeightsError
+from desdaemon.protocol.othello.rules import PASS
 
 from .loader import EngineFailure
 
@@ -35,15 +36,17 @@ def _policy() -> Iterator[HumanPolicy]:
         yield policy
 
 
-def chances(player: int, opponent: int, rating: int) -> dict[int, float]:
-    """Return how likely people of a rating are to choose each legal move of ``player``, who has at least one."""
+def chances(player: int, opponent: int, rating: int, line: Sequence[int] = ()) -> dict[int, float]:
+    """Return how likely people of a rating are to choose each legal move of ``player``, who has at least one. ``line``
+    are the moves that led to the position, empty if they are not known.
+    """
     with _policy() as policy:
-        return policy.probabilities(player, opponent, rating)
+        return policy.probabilities(player, opponent, rating, line[-1] if line else PASS)
 
 
-def human_move(player: int, opponent: int, rating: int, seed: int) -> int:
-    """Return a legal move of ``player`` as people of a rating choose it; ``seed`` as in `drawn`."""
-    return drawn(chances(player, opponent, rating), player, opponent, seed)
+def human_move(player: int, opponent: int, rating: int, seed: int, line: Sequence[int] = ()) -> int:
+    """Return a legal move of ``player`` as people of a rating choose it after ``line``; ``seed`` as in `drawn`."""
+    return drawn(chances(player, opponent, rating, line), player, opponent, seed)
 
 
 def drawn(found: dict[int, float], player: int, opponent: int, seed: int) -> int:

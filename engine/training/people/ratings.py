@@ -36,10 +36,10 @@ class Ratings:
         self._keys = _key(players, years)
 
     def of(self, players: Numbers, years: Numbers) -> Floats:
-        """Return for each k the rating of ``players[k]`` in ``years[k]`` or the last year before; MEAN without one."""
+        """Return for each k the rating of ``players[k]`` in ``years[k]`` or the last year before; NaN without one."""
         place = np.searchsorted(self._keys, _key(players, years), side="right") - 1
         known = (place >= 0) & (self.players[place] == players)
-        return np.where(known, self.values[place], MEAN)
+        return np.where(known, self.values[place], np.nan)
 
 
 def _key(players: Any, years: Any) -> Any:
