@@ -69,7 +69,7 @@ def _measure(named: argparse.Namespace) -> list[MeasuredFigure]:
 
     plain, packed = page_weight()
     figures = [
-        MeasuredFigure("page, all files", plain / 1000, "kB", 150),
+        MeasuredFigure("page, all files", plain / 1000, "kB", 200),
         MeasuredFigure("page, all files as sent (gzip)", packed / 1000, "kB"),
     ]
     divisor = 10 if named.quick else 1

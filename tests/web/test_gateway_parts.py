@@ -268,7 +268,7 @@ def test_the_page_has_the_grades_of_the_reports() -> None:
 
 
 def test_the_page_is_light() -> None:
-    assert page_weight()[0] < 150_000
+    assert page_weight()[0] < 200_000
 
 
 def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() -> None:

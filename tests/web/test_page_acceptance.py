@@ -324,7 +324,9 @@ def test_how_it_looks(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         async def fits(name: str) -> None:
             await tab.until("!desdaemon.drawing")
-            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+            assert await tab.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (
+                name
+            )
 
         async def in_sight(name: str, height: int) -> None:
             box = "(({ top, bottom }) => [top, bottom])(document.getElementById('board').getBoundingClientRect())"

@@ -135,7 +135,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         await tab.prefer(prefers_color_scheme="dark")
         for width in (360, 390, 800, 1280):
             await tab.resize(width, 800)
-            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
         nodes = await tab.accessibility()
         names = [node["name"] for node in nodes if node["role"] == "button"]
         assert {"Next exercise", "Hint", "Answer"} <= set(names)

@@ -14,10 +14,10 @@ from desdaemon.cli import games
 
 Visit = Callable[..., None]
 
-ROWS = "[...document.querySelectorAll('#played-rows tr')].map(row => [...row.children].map(cell => cell.textContent))"
-LISTED = (
-    "[...document.querySelectorAll('#played-games tr')].map(row => [...row.children].map(cell => cell.textContent))"
-)
+ROWS = """[...document.querySelectorAll("#played-rows .led")].map(row =>
+    [...row.children, row.nextSibling.firstChild].map(cell => cell.textContent))"""
+"""Each row of moves with the one below it."""
+LISTED = ROWS.replace("rows", "games")
 HIDDEN = "document.getElementById('tab-played').hidden"
 GAMES = """[Black "Ann"]
 [White "Bob <b>"]
@@ -52,14 +52,14 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         await tab.click("#tab-played")
         await tab.until(f"{ROWS}.length === 2")
         rows = [
-            ["f6", "2", "100 %", "0 %", "0 %", "+4", "2001", "Ann 2"],
-            ["d6", "1", "0 %", "0 %", "100 %", "\u221216", "1997", "Bob <b> 1"],
+            ["f6", "2", "100\u00a0%", "0\u00a0%", "0\u00a0%", "+4", "2001", "Most often by Ann 2"],
+            ["d6", "1", "0\u00a0%", "0\u00a0%", "100\u00a0%", "\u221216", "1997", "Most often by Bob <b> 1"],
         ]
         assert await tab.evaluate(ROWS) == rows
         assert await tab.evaluate(LISTED) == [
-            ["f6", "Bob <b>", "?", "Ann", "2001", "games.pgn"],
-            ["d6", "Ann", "40\u201324", "Bob <b>", "1997", "Rome"],
-            ["f6", "Cid", "30\u201334", "Ann", "", "games.pgn"],
+            ["f6", "Bob <b>", "?", "Ann", "2001 · games.pgn"],
+            ["d6", "Ann", "40\u201324", "Bob <b>", "1997 · Rome"],
+            ["f6", "Cid", "30\u201334", "Ann", "games.pgn"],
         ]
         await tab.evaluate("document.querySelector('#played-filter [name=to_year]').value = 2000")
         await tab.click("#played-filter button")
@@ -70,9 +70,9 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         await tab.until(f"desdaemon.game.moves() === 'f5d6' && {ROWS}[0]?.[0] === 'c3'")
         await tab.evaluate("desdaemon.game.step(1), desdaemon.play('c4')")
         await tab.until("!document.getElementById('played-none').hidden")
-        for width in (360, 800, 1280):
+        for width in (360, 390, 800, 1280):
             await tab.resize(width, 800)
-            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
         nodes = await tab.accessibility()
         assert [node["name"] for node in nodes if node["role"] == "tab"].count("Explorer") == 1
         # The arrow keys reach its tab.

@@ -8,6 +8,7 @@ import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { ExercisePane } from "./panes/exercisepane.js";
 import { GamePane } from "./panes/gamepane.js";
+import { Lesson } from "./panes/lesson.js";
 import { LibraryPane } from "./panes/librarypane.js";
 import { PlayedPane } from "./panes/playedpane.js";
 import { ServerPane } from "./panes/serverpane.js";
@@ -22,6 +23,7 @@ import { Hints } from "./engine/hints.js";
 import { Player } from "./engine/player.js";
 import { Review } from "./engine/review.js";
 import { Socket } from "./engine/socket.js";
+import { Teacher } from "./engine/teacher.js";
 
 /** By symmetry in use: the one that shows the board turned another quarter to the right. */
 const QUARTER = [6, 7, 4, 5, 1, 0, 3, 2];
@@ -51,6 +53,8 @@ export class App {
     this.hints = new Hints(this);
     this.player = new Player(this);
     this.review = new Review(this);
+    this.teacher = new Teacher(this);
+    this.lesson = new Lesson(this);
     this.player.used = read("current", {}).used ?? this.player.used;
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
@@ -154,8 +158,13 @@ export class App {
     byId("board").scrollIntoView({ block: "nearest" });
   }
 
-  /** @param {string} move */
+  /** Play a move of the user's; false for an illegal one, and for one that the teacher holds. @param {string} move */
   play(move) {
+    return !this.teacher.holds(move) && this.place(move);
+  }
+
+  /** Play a move; false for an illegal one. @param {string} move */
+  place(move) {
     const { now } = this.game;
     const turned = Board.flipped(now.cells, now.side, move);
     this.board.preview = null;
@@ -165,8 +174,8 @@ export class App {
     }
     const parts = [t("played", { side: t(now.side === "X" ? "black" : "white"), move, n: turned })];
     if (this.game.now.move === PASS) parts.push(t("passed", { side: t(this.game.now.side === "X" ? "white" : "black") }));
-    if (this.game.over) parts.push(this.result());
-    speak(parts.join(". "));
+    if (this.game.over) parts.push(this.result(), this.lesson.summary());
+    speak(parts.filter(Boolean).join(". "));
     return true;
   }
 
@@ -190,6 +199,7 @@ export class App {
     this.player.stop();
     this.review.stop();
     this.hints.stop();
+    this.lesson.close();
     this.board.show(null);
     if (this.setup) this.setup.end(false);
   }
@@ -270,6 +280,7 @@ export class App {
       this.panes.book.look();
       this.panes.server.draw();
       this.panes.exercises.draw();
+      this.lesson.labels();
       this.tellConnection();
     }
     if (name === "symmetry") this.board.turn();
@@ -354,8 +365,8 @@ export class App {
     const [black, white] = discs(game.now.cells);
     byId("black-discs").textContent = String(black);
     byId("white-discs").textContent = String(white);
-    byId("black-name").textContent = byId("black-name").title = game.about.black || t("nameBlack");
-    byId("white-name").textContent = byId("white-name").title = game.about.white || t("nameWhite");
+    byId("black-name").textContent = byId("black-name").title = game.about.black || this.lesson.nameOf("X") || t("nameBlack");
+    byId("white-name").textContent = byId("white-name").title = game.about.white || this.lesson.nameOf("O") || t("nameWhite");
     byId("black-player").classList.toggle("turn", !game.over && game.now.side === "X");
     byId("white-player").classList.toggle("turn", !game.over && game.now.side === "O");
     byId("board").setAttribute("aria-label", t("boardLabel"));

@@ -69,7 +69,7 @@ export class Player {
     const board = app.game.board();
     const rating = app.preferences.get("strength");
     const asked = (this.running = rating
-      ? app.socket.ask("people.get", { board, rating })
+      ? app.socket.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })
       : app.socket.ask("analyze", { board, book: "use", priority: 2, ...this.effort() }));
     app.thinking(true);
     try {
@@ -78,7 +78,7 @@ export class Player {
       this.running = null;
       if (!rating) app.knowledge.add(key, data.moves);
       const move = rating ? data.move : data.moves[0]?.move;
-      if (move) app.play(move);
+      if (move) app.place(move);
     } catch (refusal) {
       if (this.running === asked) this.running = null;
       if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);

@@ -13,6 +13,9 @@ import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from ".
  * them into the page. @type {{grades: [number, string][], half: number}} */
 const { grades: GRADES, half: HALF } = JSON.parse(/** @type {any} */ (document.querySelector("meta[name=grades]")).content);
 
+/** Return what a loss in discs is called, "" for none of the grades. @param {number} lost */
+export const gradeOf = (lost) => GRADES.find(([discs]) => lost >= discs)?.[1] ?? "";
+
 /** Return the judged steps of the present line. @param {App} app @returns {Step[]} */
 export function steps(app) {
   const line = app.game.line();
@@ -33,7 +36,7 @@ export function steps(app) {
       const played = (own && covers(own, best)) || later === null ? own?.score : sign * later;
       if (played !== undefined) step.lost = Math.max(0, best.score - played);
       else step.judged = false;
-      step.grade = GRADES.find(([discs]) => step.lost >= discs)?.[1] ?? "";
+      step.grade = gradeOf(step.lost);
     }
     return step;
   });

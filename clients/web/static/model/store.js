@@ -5,8 +5,11 @@ const PREFIX = "desdaemon.";
 export const DEFAULTS = {
   language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
   black: "human", white: "human", playLevel: 8, strength: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
-  pane: "game", sure: true,
+  pane: "game", sure: true, warn: 0,
 };
+
+/** The ratings of opponents to choose from. */
+export const RATINGS = Array.from({ length: 9 }, (_, k) => 800 + 200 * k);
 
 /** @param {string} name @param {any} otherwise */
 export function read(name, otherwise) {

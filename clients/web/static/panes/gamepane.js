@@ -42,7 +42,7 @@ export class GamePane {
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
     const [black, white] = ["X", "O"].map((side) => accuracy(judged.filter((step) => step.node.side === side)));
-    byId("accuracy").textContent = black + white ? t("accuracy", { black, white }) : "";
+    byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;

@@ -55,42 +55,33 @@ export class PlayedPane {
   show(found) {
     byId("played-none").hidden = found.moves.length > 0;
     byId("played-table").hidden = byId("played-list").hidden = !found.moves.length;
-    fill(byId("played-rows"), ...found.moves.map((/** @type {any} */ one) => this.row(one)));
-    fill(byId("played-games"), ...found.games.map((/** @type {any} */ one) => this.game(one)));
+    fill(byId("played-rows"), ...found.moves.flatMap((/** @type {any} */ one) => this.rows(one)));
+    fill(byId("played-games"), ...found.games.flatMap((/** @type {any} */ one) => this.game(one)));
   }
 
-  /** @param {string} move */
-  button(move) {
-    return el("th", { scope: "row" }, el("button", { type: "button", class: "move", text: move, onclick: () => this.app.play(move) }));
+  /** Return a row with a button that plays the move, and below it a row of text.
+   * @param {string} move @param {any[]} cells texts @param {string} more */
+  pair(move, cells, more) {
+    const button = el("button", { type: "button", class: "move", text: move, onclick: () => this.app.play(move) });
+    return [
+      el("tr", { class: "led" }, el("th", { scope: "row" }, button), ...cells.map((text) => el("td", { text }))),
+      el("tr", { class: "more" }, el("td", { colspan: cells.length + 1, text: more })),
+    ];
   }
 
   /** @param {any} one */
-  row(one) {
+  rows(one) {
     const known = one.wins + one.draws + one.losses;
-    const parts = [one.wins, one.draws, one.losses].map((part) => (known ? `${((100 * part) / known).toFixed(0)} %` : ""));
-    return el(
-      "tr",
-      {},
-      this.button(one.move),
-      el("td", { text: one.games }),
-      ...parts.map((text) => el("td", { text })),
-      el("td", { text: one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10) }),
-      el("td", { text: one.last > one.first ? `${one.first}–${one.last}` : one.last ?? "" }),
-      el("td", { text: one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ") }),
-    );
+    const parts = [one.wins, one.draws, one.losses].map((part) => (known ? `${((100 * part) / known).toFixed(0)}\u00a0%` : ""));
+    const mean = one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10);
+    const years = one.last > one.first ? `${one.first}–${one.last}` : one.last ?? "";
+    const players = one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ");
+    return this.pair(one.move, [one.games, ...parts, mean, years], players && `${t("oftenBy")} ${players}`);
   }
 
   /** @param {any} one */
   game(one) {
-    return el(
-      "tr",
-      {},
-      this.button(one.move),
-      el("td", { text: one.black }),
-      el("td", { text: one.result === null ? "?" : `${32 + one.result / 2}–${32 - one.result / 2}` }),
-      el("td", { text: one.white }),
-      el("td", { text: one.year ?? "" }),
-      el("td", { text: one.event || one.file }),
-    );
+    const result = one.result === null ? "?" : `${32 + one.result / 2}–${32 - one.result / 2}`;
+    return this.pair(one.move, [one.black, result, one.white], [one.year, one.event || one.file].filter(Boolean).join(" · "));
   }
 }

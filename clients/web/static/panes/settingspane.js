@@ -1,5 +1,6 @@
 // The pane of settings; a control's `data-set` names its preference.
 
+import { RATINGS } from "../model/store.js";
 import { LANGUAGES, t } from "../view/texts.js";
 import { byId, el, fill } from "../view/dom.js";
 
@@ -29,8 +30,7 @@ export class SettingsPane {
     choices("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
     choices("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
     choices("set-most", [["0", t("allMoves")], ["1", "1"], ["2", "2"], ["3", "3"], ["5", "5"]]);
-    const ratings = Array.from({ length: 9 }, (_, k) => String(800 + 200 * k));
-    choices("set-strength", [["0", t("atLevel")], ...ratings.map((rating) => /** @type {[string, string]} */ ([rating, t("asPeople", { rating })]))]);
+    choices("set-strength", [["0", t("atLevel")], ...RATINGS.map((rating) => /** @type {[string, string]} */ ([String(rating), t("asPeople", { rating })]))]);
     for (const side of ["black", "white"]) choices(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
     this.fill();
   }

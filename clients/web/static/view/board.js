@@ -20,6 +20,8 @@ export class Board {
     this.at = squareOf("d3");
     /** The line of play that is previewed, and the number of its moves shown. @type {{line: string[], count: number}|null} */
     this.preview = null;
+    /** The preview that is shown while no other one is. @type {{line: string[], count: number}|null} */
+    this.pinned = null;
     this.drawn = "";
     /** @type {any[]} */
     this.cells = [];
@@ -231,9 +233,16 @@ export class Board {
 
   /** @param {{line: string[], count: number}|null} preview */
   show(preview) {
-    if (!preview && !this.preview) return;
+    preview ??= this.pinned;
+    if (preview === this.preview) return;
     this.preview = preview;
     this.draw();
+  }
+
+  /** Show a preview that stays when the pointer leaves; null ends it. @param {{line: string[], count: number}|null} preview */
+  pin(preview) {
+    this.pinned = preview;
+    this.show(preview);
   }
 
   /** Return the number of discs that a move turns, for speech. @param {string} cells @param {Side} side @param {string} move */

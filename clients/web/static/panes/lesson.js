@@ -1,0 +1,256 @@
+// A game in which one learns, below the board: the choice of the opponent, warnings with their reasons, what came of it.
+
+import { gradeOf } from "../engine/review.js";
+import { CORNERS, PLIES, reasons } from "../model/reasons.js";
+import { PASS, movesOf, other } from "../model/rules.js";
+import { RATINGS } from "../model/store.js";
+import { byId, el, fill } from "../view/dom.js";
+import { speak } from "../view/speak.js";
+import { t } from "../view/texts.js";
+
+/** The losses in discs to be warned of, to choose from, and the one that is chosen at first. */
+const LOSSES = [2, 4, 6, 10];
+const USUAL_LOSS = 4;
+/** The texts of facts by what is told: what speaks against the user's move, what speaks for the best one. */
+const FACTS = /** @type {Record<"why"|"better", Record<string, string>>} */ ({
+  why: { opens: "whyOpens", corner: "whyCorner", pass: "whyPass", moves: "whyMoves" },
+  better: { corner: "betterCorner", pass: "betterPass", moves: "betterMoves" },
+});
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/rules.js").Side} Side */
+
+/** @param {Side} side */
+const nameOf = (side) => t(side === "X" ? "nameBlack" : "nameWhite");
+
+export class Lesson {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** Whether a game is being chosen. */
+    this.choosing = false;
+    /** What is told of the move warned of: "" for the warning alone. @type {""|keyof typeof FACTS} */
+    this.told = "";
+    /** How many moves of its line are on the board. */
+    this.count = 1;
+    /** @param {string} id @param {() => void} act */
+    const press = (id, act) => byId(id).addEventListener("click", act);
+    press("learn", () => this.choose(true));
+    press("lesson-cancel", () => this.choose(false));
+    press("lesson-back", () => this.takeBack());
+    press("lesson-why", () => this.tell("why"));
+    press("lesson-better", () => this.tell("better"));
+    press("lesson-anyway", () => this.playAnyway());
+    press("lesson-again", () => this.choose(true));
+    press("lesson-analyse", () => {
+      app.pane("game");
+      app.review.begin();
+    });
+    press("lesson-end", () => this.end());
+    byId("lesson-form").addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.begin();
+    });
+    app.game.addEventListener("change", () => this.draw());
+    app.preferences.addEventListener("change", () => this.draw());
+    this.labels();
+    this.draw();
+  }
+
+  /** Draw the choices in the chosen language. */
+  labels() {
+    /** @param {string} id @param {[number, string][]} choices */
+    const choices = (id, choices) => fill(byId(id), ...choices.map(([value, text]) => el("option", { value, text })));
+    choices("lesson-rating", RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]));
+    choices("lesson-warn", LOSSES.map((n) => [n, t("orMore", { n })]));
+    this.preset();
+  }
+
+  /** Choose what was chosen last. */
+  preset() {
+    const { preferences } = this.app;
+    byId("lesson-warn").value = String(preferences.get("warn") || USUAL_LOSS);
+    byId("lesson-rating").value = String(preferences.get("strength") || RATINGS[0]);
+  }
+
+  /** Forget the choice of a game, and a move that waits or is warned of. */
+  close() {
+    this.choosing = false;
+    this.app.teacher.follow();
+    this.draw();
+  }
+
+  /** Open or close the choice of a game. @param {boolean} open */
+  choose(open) {
+    if (open) {
+      this.app.stopAll();
+      this.preset();
+    }
+    this.choosing = open;
+    this.draw();
+    if (open) byId("lesson-form").querySelector(":checked").focus();
+    byId("lesson").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Begin the game that was chosen. */
+  begin() {
+    const { app } = this;
+    const { preferences } = app;
+    const own = byId("lesson-black").checked ? "black" : "white";
+    preferences.set("warn", Number(byId("lesson-warn").value));
+    preferences.set("strength", Number(byId("lesson-rating").value));
+    for (const side of /** @type {const} */ (["black", "white"])) preferences.set(side, side === own ? "human" : "engine");
+    preferences.set("hints", false);
+    this.choosing = false;
+    app.game.reset();
+    speak(`${app.turnText()}. ${this.text()}`);
+  }
+
+  /** Go on without warnings, with a person on both sides. */
+  end() {
+    const { preferences } = this.app;
+    preferences.set("warn", 0);
+    for (const side of /** @type {const} */ (["black", "white"])) preferences.set(side, "human");
+  }
+
+  /** Take back the move that the user is warned of; false if there is none. */
+  takeBack() {
+    if (!this.app.teacher.warning) return false;
+    this.close();
+    speak(this.app.turnText());
+    return true;
+  }
+
+  playAnyway() {
+    const { warning } = this.app.teacher;
+    if (warning) this.app.place(warning.move);
+  }
+
+  /** Warn of the move that the teacher holds. */
+  warn() {
+    this.told = "";
+    this.count = 1;
+    this.draw();
+    byId("lesson").scrollIntoView({ block: "nearest" });
+    speak([this.text(), ...["takeBack", "showWhy", "playAnyway"].map((name) => t(name))].join(" "));
+  }
+
+  /** Show what speaks against the user's move or for the best one; false if the user is not warned now.
+   * @param {keyof typeof FACTS} told */
+  tell(told) {
+    if (!this.app.teacher.warning) return false;
+    this.told = told;
+    const seen = this.facts().filter(({ kind }) => kind !== "moves");
+    this.count = seen.length ? seen[0].count : told === "why" ? 2 : 1;
+    this.draw();
+    byId("lesson").scrollIntoView({ block: "nearest" });
+    speak([this.text(), ...this.reasons(), this.line().join(" ")].join(" "));
+    return true;
+  }
+
+  /** The line that is told: the best play after the move warned of, or after the best move. */
+  line() {
+    const { warning } = this.app.teacher;
+    return movesOf((this.told === "better" ? warning?.best : warning?.own)?.pv ?? "").slice(0, PLIES);
+  }
+
+  /** What the line shows that the other one does not. */
+  facts() {
+    const { teacher, game } = this.app;
+    const { warning } = teacher;
+    if (!warning) return [];
+    const { cells, side } = game.now;
+    const [own, best] = [warning.own, warning.best].map(({ pv }) => movesOf(pv));
+    return this.told === "better" ? reasons(cells, side, best, own, other(side)) : reasons(cells, side, own, best, side);
+  }
+
+  /** These facts, and how the game ends after both moves, in sentences. */
+  reasons() {
+    const { told } = this;
+    const { teacher, game } = this.app;
+    const { warning } = teacher;
+    if (!warning || !told) return [];
+    const side = nameOf(other(game.now.side));
+    const texts = this.facts().map((fact) => t(FACTS[told][fact.kind], { side, move: fact.move, n: fact.own, m: fact.others }));
+    if (told === "why" && CORNERS.includes(warning.best.move)) texts.push(t("whyMissed"));
+    /** @param {number} score */
+    const end = (score) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
+    const [own, best] = [warning.own.score, warning.best.score].map(end);
+    return [...texts, t("endsWith", told === "why" ? { now: own, instead: best } : { now: best, instead: own })];
+  }
+
+  /** Which mistakes were avoided and made in a finished game; "" without a teacher. */
+  summary() {
+    const { teacher, game, preferences } = this.app;
+    if (!teacher.side || !game.over) return "";
+    const { made, lost, avoided, saved } = teacher.tally();
+    const texts = [avoided ? t("avoided", { n: avoided, m: saved }) : "", made.length ? t("made", { n: made.length, m: lost }) : ""];
+    return texts.join(" ").trim() || t("noWarnings", { n: preferences.get("warn") });
+  }
+
+  /** What stands first in the box. */
+  text() {
+    const { teacher, preferences } = this.app;
+    const { warning, held } = teacher;
+    if (held) return t("looksAt", { move: held });
+    if (!warning) return this.summary() || t("lessonOn", { n: preferences.get("warn") });
+    if (this.told === "better") return t("isBetter", { move: warning.best.move });
+    return t(warning.own.exact && warning.best.exact ? "warnsExact" : "warns", { move: warning.move, n: warning.lost });
+  }
+
+  /** Return how a side is called in a game with a teacher, "" elsewhere. @param {Side} side */
+  nameOf(side) {
+    const { teacher, preferences } = this.app;
+    if (!teacher.side) return "";
+    if (side === teacher.side) return t("you");
+    const rating = preferences.get("strength");
+    return rating ? t("rated", { rating }) : t("engine");
+  }
+
+  /** Return a button that shows the line up to a move. @param {string} move @param {number} at */
+  step(move, at) {
+    const side = at % 2 ? other(this.app.game.now.side) : this.app.game.now.side;
+    const act = () => {
+      this.count = at + 1;
+      this.draw();
+      byId("lesson-line").children[at].focus();
+    };
+    const said = move === PASS ? t("passed", { side: nameOf(side) }) : `${nameOf(side)} ${move}`;
+    return el(
+      "button",
+      { type: "button", class: "move", "aria-pressed": String(at + 1 === this.count), "aria-label": `${at + 1}. ${said}`, onclick: act },
+      el("span", { class: `stone ${side === "X" ? "black" : "white"}`, "aria-hidden": "true" }),
+      ` ${move === PASS ? "–" : move}`,
+    );
+  }
+
+  /** Return a button that leads to a mistake that was made. @param {{node: import("../model/game.js").Node, move: string, lost: number}} made */
+  mistake({ node, move, lost }) {
+    const text = `${node.ply + 1}. ${move} · ${t("lostDiscs", { n: lost })}`;
+    return el("li", {}, el("button", { type: "button", class: `mistake ${gradeOf(lost)}`, text, onclick: () => this.app.seek(node) }));
+  }
+
+  draw() {
+    const { app, choosing } = this;
+    const { warning, side } = app.teacher;
+    const over = side !== "" && app.game.over;
+    const focused = document.activeElement;
+    if (!warning) this.told = "";
+    byId("lesson").hidden = !choosing && !side;
+    byId("lesson").classList.toggle("warns", Boolean(warning));
+    byId("lesson-form").hidden = !choosing;
+    byId("lesson-box").classList.toggle("idle", !warning && !over);
+    byId("lesson-box").hidden = choosing;
+    byId("learn").hidden = side !== "";
+    byId("controls").hidden = choosing || Boolean(warning || app.setup);
+    app.board.pin(warning && { line: this.line(), count: this.count });
+    byId("lesson-told").textContent = this.text();
+    fill(byId("lesson-facts"), ...this.reasons().map((text) => el("li", { text })), ...(over ? app.teacher.tally().made.map((one) => this.mistake(one)) : []));
+    fill(byId("lesson-line"), ...(this.told ? this.line().map((move, at) => this.step(move, at)) : []));
+    const shown = { back: warning, why: warning, better: warning && this.told, anyway: warning, again: over, analyse: over, end: !warning };
+    for (const [name, there] of Object.entries(shown)) byId(`lesson-${name}`).hidden = !there;
+    for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", String(this.told === name));
+    // The focus does not go with what is hidden.
+    if (focused && !focused.checkVisibility()) (warning ? byId("lesson-back") : app.board).focus();
+  }
+}

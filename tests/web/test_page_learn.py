@@ -1,0 +1,471 @@
+"""A game in which one learns: found at once, warned before a move that loses much, told why, summed up at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import referee
+from browser import BrowserTab
+from random_games import random_game
+from test_page_exercises import PROBLEMS, best, worst
+
+from desdaemon.protocol.othello.notation import board_text
+from desdaemon.protocol.othello.rules import PASS
+
+Visit = Callable[..., None]
+
+TOLD = "document.getElementById('lesson-told').textContent"
+FACTS = "[...document.querySelectorAll('#lesson-facts li')].map(one => one.textContent)"
+LINE = "[...document.querySelectorAll('#lesson-line button')].map(one => one.textContent.trim())"
+SPOKEN = "document.getElementById('spoken').textContent"
+WARNED = "desdaemon.teacher.warning?.move"
+CHOICE = "document.querySelectorAll('.square.playable').length > 1"
+READ = f"(desdaemon.teacher.key === desdaemon.game.key() || !({CHOICE})) && !desdaemon.teacher.running"
+SHOWN = "['back', 'why', 'better', 'anyway', 'again', 'analyse', 'end']"
+SHOWN += ".filter(name => document.getElementById(`lesson-${name}`).checkVisibility())"
+NUMBERS = "Object.fromEntries([...document.querySelectorAll('.square')]"
+NUMBERS += (
+    ".filter(e => e.querySelector('.hint.number b')).map(e => [e.querySelector('b').textContent, e.dataset.square]))"
+)
+CORNERS = ("a1", "h1", "a8", "h8")
+
+START_GAME = """(black, warn) => {
+    const { preferences } = desdaemon;
+    for (const side of ["black", "white"]) preferences.set(side, (side === "black") === black ? "human" : "engine");
+    preferences.set("warn", warn);
+    preferences.set("hints", false);
+    preferences.set("strength", 800);
+}"""
+"""A game against the engine as it is begun by the button, from the position on the board."""
+
+
+def linked(number: int) -> str:
+    """The link to a problem."""
+    return "#b=" + board_text(PROBLEMS[number][0]).replace(" ", "+")
+
+
+async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
+    """Let the user play the side that is to move in a problem."""
+    black = PROBLEMS[number][0].black_to_move
+    await tab.evaluate(f"({START_GAME})({json.dumps(black)}, {warn})")
+    await tab.until(READ)
+
+
+# What is found in a line, against the referee
+
+
+def followed(cells: referee.Cells, moves: list[int], player: bool) -> list[tuple[Any, ...]]:
+    """What harms the side to move (``player``) or the other one in a line, by the referee: corners that the other side
+    takes, passes, a first move of the other side that it did not have before, and the moves of both after that.
+    """
+    found: list[tuple[Any, ...]] = []
+    counted = False
+    mine = True
+    before = {True: referee.legal_moves(cells), False: referee.legal_moves(referee.passed(cells))}
+    for count, move in enumerate(moves, 1):
+        if move != PASS:
+            cells = referee.play(cells, move)
+        elif referee.legal_moves(cells):
+            break
+        else:
+            cells = referee.passed(cells)
+        if mine == player:
+            if move == PASS:
+                found.append(("pass", count))
+        else:
+            if move != PASS and referee.name(move).lower() in CORNERS:
+                found.append(("corner", referee.name(move).lower(), count))
+            elif not counted and move != PASS and move not in before[mine]:
+                found.append(("opens", referee.name(move).lower(), count))
+            if not counted:
+                # The other side has moved, so that the victim is to move.
+                own, others = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
+                if own:
+                    found.append(("moves", own, others, count))
+                counted = True
+        mine = not mine
+    return found
+
+
+def differing(found: list[tuple[Any, ...]], usual: list[tuple[Any, ...]], answers: list[str]) -> list[tuple[Any, ...]]:
+    """The corners and passes of one line that the other one has not, its moves where they are fewer by 3 than those of
+    the other side, and by 3 more than in the other line, and the answer that is not among those to the other line.
+    """
+    corners = {fact[1] for fact in usual if fact[0] == "corner"}
+    passes = any(fact[0] == "pass" for fact in usual)
+    behind = [fact[2] - fact[1] for fact in usual if fact[0] == "moves"]
+    return [
+        fact
+        for fact in found
+        if (fact[0] == "corner" and fact[1] not in corners)
+        or (fact[0] == "pass" and not passes)
+        or (fact[0] == "moves" and fact[2] - fact[1] - max([0, *behind]) >= 3)
+        or (fact[0] == "opens" and fact[1] not in answers)
+    ]
+
+
+def test_what_lines_show_is_what_the_referee_sees(visit: Visit) -> None:
+    """Two random lines from positions of random games, seen from both sides."""
+    cases = []
+    for seed in range(60):
+        game = random_game(seed, 59)
+        position = game.initial
+        for at, played in enumerate(game.moves):
+            if at % 11 == seed % 11:
+                lines = [[one.move for one in random_game(other, 8, position).moves] for other in (seed, seed + 1)]
+                texts = [["pa" if move == PASS else referee.name(move).lower() for move in line] for line in lines]
+                cells = referee.from_bits(position.player, position.opponent)
+                first = lines[1][0]
+                after = referee.passed(cells) if first == PASS else referee.play(cells, first)
+                answers = [referee.name(move).lower() for move in referee.legal_moves(after)]
+                for player in (True, False):
+                    found, usual = [followed(cells, line, player) for line in lines]
+                    cases.append((board_text(position), *texts, player, found, differing(found, usual, answers)))
+            position = position.after(played.move)
+    for column in (4, 5):
+        assert {fact[0] for case in cases for fact in case[column]} == {"corner", "opens", "pass", "moves"}
+    script = """import("/model/reasons.js").then(({ harms, reasons }) => cases.map(([board, line, without, player]) => {
+        const [cells, side] = board.split(" ");
+        const victim = player ? side : side === "X" ? "O" : "X";
+        return [harms(cells, side, line, victim), reasons(cells, side, line, without, victim)].map(facts =>
+            facts.map(({ kind, move, own, others, count }) =>
+                [kind, ...{ corner: [move], opens: [move], pass: [], moves: [own, others] }[kind], count]));
+    }))"""
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate(f"void (window.cases = {json.dumps([case[:4] for case in cases])})")
+        for case, facts in zip(cases, await tab.evaluate(script), strict=True):
+            assert [[tuple(fact) for fact in one] for one in facts] == [*case[4:]], case
+
+    visit(talk, hints=False)
+
+
+# Warnings
+
+
+def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
+    scores = PROBLEMS[0][1]
+    wrong, right = worst(0), best(0)
+    lost = scores[right] - scores[wrong]
+
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 0)
+        board = await tab.evaluate("desdaemon.game.board()")
+        await tab.click(f'[data-square="{wrong}"]')
+        await tab.until(f"{WARNED} === {wrong!r}")
+        told = f"{wrong} gives away {lost} discs."
+        assert await tab.evaluate(TOLD) == told
+        # It is shown on the board, and not played; the best move is not told.
+        assert await tab.evaluate("desdaemon.game.board()") == board
+        assert await tab.evaluate(NUMBERS) == {"1": wrong}
+        assert await tab.evaluate(SHOWN) == ["back", "why", "anyway"]
+        assert await tab.evaluate(SPOKEN) == f"{told} Take back Show why Play it anyway"
+        everything = await tab.evaluate("document.getElementById('lesson').textContent")
+        assert right not in everything
+        # The line after it, with what happens in it.
+        await tab.click("#lesson-why")
+        line = await tab.evaluate(LINE)
+        assert line[0] == wrong
+        cells = referee.from_bits(PROBLEMS[0][0].player, PROBLEMS[0][0].opponent)
+        assert -referee.solve(referee.play(cells, referee.square(wrong))) == scores[wrong]
+        facts = await tab.evaluate(FACTS)
+        assert facts[-1] == f"With best play: {ending(scores[wrong])}, instead of {ending(scores[right])}."
+        spoken = await tab.evaluate(SPOKEN)
+        assert all(fact in spoken for fact in facts)
+        assert right not in " ".join([*facts, await tab.evaluate(TOLD)])
+        # Step by step, by touch or key; it stays when the pointer goes.
+        await tab.click("#lesson-line button:nth-child(2)")
+        assert (await tab.evaluate(NUMBERS))["1"] == wrong
+        assert len(await tab.evaluate(NUMBERS)) == 2 - line[:2].count("\u2013")
+        await tab.point("#told")
+        assert (await tab.evaluate(NUMBERS))["1"] == wrong
+        # The better move when it is asked for.
+        await tab.click("#lesson-better")
+        assert await tab.evaluate(TOLD) == f"{right} is better."
+        assert (await tab.evaluate(NUMBERS))["1"] == right
+        assert (await tab.evaluate(FACTS))[-1] == (
+            f"With best play: {ending(scores[right])}, instead of {ending(scores[wrong])}."
+        )
+        # Taken back: the position is as it was, and the good move is played at once.
+        await tab.click("#lesson-back")
+        assert await tab.evaluate(NUMBERS) == {}
+        assert await tab.evaluate(SHOWN) == ["end"]
+        await tab.click(f'[data-square="{right}"]')
+        await tab.until("desdaemon.game.now.ply > 0")
+        assert await tab.evaluate("desdaemon.game.line()[1].move") == right
+
+    visit(talk, linked(0), hints=False)
+
+
+def ending(score: int) -> str:
+    discs = f"{abs(score)} disc{'s' if abs(score) != 1 else ''}"
+    return f"{discs} ahead" if score > 0 else f"{discs} behind" if score < 0 else "even"
+
+
+def test_by_keyboard_alone_and_what_is_spoken(visit: Visit) -> None:
+    wrong, right = worst(1), best(1)
+
+    async def reach(tab: BrowserTab, square: str) -> None:
+        await tab.press("s")
+        at = await tab.evaluate("document.activeElement.dataset.square")
+        for axis, (less, more) in enumerate((("ArrowLeft", "ArrowRight"), ("ArrowUp", "ArrowDown"))):
+            by = ord(square[axis]) - ord(at[axis])
+            await tab.press(*[more if by > 0 else less] * abs(by))
+        assert await tab.evaluate("document.activeElement.dataset.square") == square
+
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 1)
+        await reach(tab, wrong)
+        await tab.press("Enter")
+        await tab.until(f"{WARNED} === {wrong!r}")
+        # The next stops of the Tab key are the answers.
+        stops = []
+        for _ in range(3):
+            await tab.press("Tab")
+            stops.append(await tab.evaluate("document.activeElement.id"))
+        assert stops == ["lesson-back", "lesson-why", "lesson-anyway"]
+        await tab.press("w")
+        assert await tab.evaluate("desdaemon.lesson.told") == "why"
+        await tab.press("h")
+        assert await tab.evaluate(TOLD) == f"{right} is better."
+        # What is hidden does not keep the focus.
+        await tab.evaluate("document.getElementById('lesson-back').focus()")
+        await tab.press("Enter")
+        assert await tab.evaluate(WARNED) is None
+        assert await tab.evaluate("document.activeElement.dataset.square") == wrong
+        await tab.press("Enter")
+        await tab.until(f"{WARNED} === {wrong!r}")
+        await tab.press("Backspace")
+        assert await tab.evaluate(f"{WARNED} ?? desdaemon.game.now.ply") == 0
+        await tab.press("Enter")
+        await tab.until(f"{WARNED} === {wrong!r}")
+        await tab.press("Escape")
+        assert await tab.evaluate(f"{WARNED} ?? desdaemon.game.now.ply") == 0
+        # Typed moves are held as well.
+        await tab.evaluate("document.getElementById('typed-move').focus()")
+        await tab.write(wrong)
+        await tab.press("Enter")
+        await tab.until(f"{WARNED} === {wrong!r}")
+        assert await tab.evaluate("document.activeElement.id") == "lesson-back"
+        nodes = await tab.accessibility()
+        regions = [node["name"] for node in nodes if node["role"] == "region"]
+        assert regions == ["Learn"]
+        for node in nodes:
+            if node["role"] in ("button", "radio", "combobox", "textbox"):
+                assert node["name"], node
+
+    visit(talk, linked(1), hints=False)
+
+
+def test_a_move_waits_for_the_search_that_judges_it(visit: Visit) -> None:
+    wrong = worst(0)
+
+    async def talk(tab: BrowserTab) -> None:
+        # The search's answer comes when it is let through.
+        await tab.evaluate(
+            """const ask = desdaemon.socket.ask.bind(desdaemon.socket);
+            desdaemon.socket.ask = (op, args, partial) => op !== "analyze" ? ask(op, args, partial) : Object.assign(
+                new Promise(resolve => { window.let = () => ask(op, args).then(resolve); }), { cancel() {} });"""
+        )
+        black = PROBLEMS[0][0].black_to_move
+        await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
+        await tab.click(f'[data-square="{wrong}"]')
+        await tab.until(f"{TOLD}.includes({wrong!r})")
+        assert await tab.evaluate(f"{WARNED} ?? desdaemon.game.now.ply") == 0
+        assert await tab.evaluate(SHOWN) == ["end"]
+        await tab.evaluate("void window.let()")
+        await tab.until(f"{WARNED} === {wrong!r}")
+        # Without a connection nobody waits.
+        await tab.evaluate("desdaemon.teacher.key = '', desdaemon.teacher.follow()")
+        await tab.evaluate("desdaemon.socket.connected = false")
+        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        assert await tab.evaluate("desdaemon.game.line()[1].move") == wrong
+        await tab.evaluate("desdaemon.socket.connected = true")
+
+    visit(talk, linked(0), hints=False)
+
+
+@pytest.mark.parametrize("warn", [2, 64])
+def test_the_loss_to_be_warned_of_is_chosen(visit: Visit, warn: int) -> None:
+    wrong = worst(2)
+
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 2, warn)
+        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        assert await tab.evaluate(f"Boolean({WARNED})") == (warn == 2)
+        assert await tab.evaluate("desdaemon.game.now.ply > 0") == (warn == 64)
+
+    visit(talk, linked(2), hints=False)
+
+
+def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
+    position, scores = PROBLEMS[0]
+    losing = [move for move, score in scores.items() if max(scores.values()) - score >= 4]
+    wrong = worst(0)
+    lost = {move: max(scores.values()) - scores[move] for move in losing}
+    avoided = sum(lost.values()) - lost[wrong]
+
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 0)
+        for move in losing:
+            await tab.evaluate(f"desdaemon.play({move!r})")
+            assert await tab.evaluate(WARNED) == move
+        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        await tab.click("#lesson-anyway")
+        # From here on the best moves, without further warnings.
+        while not await tab.evaluate("desdaemon.game.over"):
+            await tab.until(f"desdaemon.game.over || desdaemon.game.now.side === desdaemon.teacher.side && {READ}")
+            if await tab.evaluate("desdaemon.game.over"):
+                break
+            move = "desdaemon.teacher.found[0]?.move"
+            legal = "document.querySelector('.square.playable').dataset.square"
+            await tab.evaluate(f"desdaemon.play({move} ?? {legal})")
+        assert await tab.evaluate(SHOWN) == ["again", "analyse", "end"]
+        told = f"You made 1 mistake that lost {lost[wrong]} disc{'s' * (lost[wrong] != 1)}."
+        if len(losing) > 1:
+            one = "mistake" if len(losing) == 2 else "mistakes"
+            told = f"You avoided {len(losing) - 1} {one} that would have lost {avoided} discs. {told}"
+        assert await tab.evaluate(TOLD) == told
+        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong]} lost"]
+        assert await tab.evaluate(f"{SPOKEN}.includes({told!r})")
+        # It is there after the page was loaded anew; the mistake leads to its position.
+        await tab.evaluate("desdaemon.keep()")
+        await tab.call("Page.reload")
+        await tab.until(f"window.desdaemon?.lesson && {TOLD} === {told!r}")
+        await tab.click("#lesson-facts button")
+        assert await tab.evaluate("desdaemon.game.board()") == board_text(position)
+        # Another game has its own.
+        await tab.press("Shift+r")
+        assert await tab.evaluate("desdaemon.teacher.warned") == {}
+        await tab.click("#lesson-end")
+        assert await tab.evaluate("document.getElementById('lesson').hidden")
+        assert await tab.evaluate("desdaemon.teacher.side") == ""
+
+    visit(talk, linked(0), hints=False)
+
+
+def test_the_loss_is_that_of_the_engine(visit: Visit) -> None:
+    """In the middle of a game, where nothing is exact: all moves are read, and each is judged by the best one."""
+    moves = "f5d6c3d3c4f4c5b3c2"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate(f"({START_GAME})(false, 4)")
+        await tab.until(READ)
+        found = {one["move"]: one["score"] for one in await tab.evaluate("desdaemon.teacher.found")}
+        assert set(found) == {
+            name.lower()
+            for name in await tab.evaluate("[...document.querySelectorAll('.playable')].map(e => e.dataset.square)")
+        }
+        best = max(found.values())
+        for move, score in found.items():
+            await tab.evaluate(f"desdaemon.teacher.holds({move!r})")
+            warned = await tab.evaluate("desdaemon.teacher.warning?.lost ?? 0")
+            assert warned == (best - score if best - score >= 4 else 0)
+            if warned:
+                assert await tab.evaluate(TOLD) == f"{move} gives away about {warned} discs."
+
+    visit(talk, f"#m={moves}", hints=False)
+
+
+# From the first screen to the end
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 664), (800, 600), (1280, 720)])
+def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, height: int) -> None:
+    inside = "(({ top, bottom, left, right }) => Math.min(top, left) >= 0 && bottom <= innerHeight && right <= "
+    inside += f"{width})(document.querySelector(%r).getBoundingClientRect())"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.resize(width, height)
+        assert await tab.evaluate(inside % "#learn")
+        await tab.click("#learn")
+        assert await tab.evaluate("document.activeElement.id") == "lesson-black"
+        assert await tab.evaluate(inside % "#lesson-start")
+        await tab.click("#lesson-start")
+        await tab.until(READ)
+        assert await tab.evaluate(inside % "#board")
+        assert await tab.evaluate(TOLD) == "You are warned before a move that gives away 4 discs or more."
+        assert await tab.evaluate("document.getElementById('black-name').textContent") == "You"
+        assert await tab.evaluate("document.getElementById('white-name').textContent") == "rated 800"
+        assert await tab.evaluate("desdaemon.preferences.get('hints')") is False
+        await tab.click('[data-square="f5"]')
+        await tab.until("desdaemon.game.now.ply === 2")
+        # The other colour: the opponent begins.
+        await tab.press("t")
+        await tab.press("ArrowDown", "Enter")
+        await tab.until("desdaemon.game.now.ply === 1")
+        assert await tab.evaluate("document.getElementById('black-name').textContent") == "rated 800"
+        for scheme in ("light", "dark"):
+            await tab.prefer(prefers_color_scheme=scheme)
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+
+    visit(talk)
+
+
+def test_nothing_is_cut_off(visit: Visit) -> None:
+    outside = """[...document.querySelectorAll("#lesson, #lesson *")].filter(e => e.checkVisibility()).filter(e => {
+        const [inner, outer] = [e, document.querySelector(".play")].map(one => one.getBoundingClientRect());
+        return inner.left < outer.left || inner.right > outer.right || inner.bottom > outer.bottom;
+    }).map(e => e.id || e.textContent)"""
+
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 0)
+        for state in (
+            "desdaemon.lesson.choose(true)",
+            "desdaemon.lesson.choose(false)",
+            f"desdaemon.play({worst(0)!r})",
+            "desdaemon.lesson.tell('why')",
+            "desdaemon.lesson.tell('better')",
+        ):
+            await tab.evaluate(f"void {state}")
+            for language in ("fr", "ja", "en"):
+                await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+                for width, height in ((320, 568), (390, 844), (800, 900), (1280, 660)):
+                    await tab.resize(width, height)
+                    assert await tab.evaluate("document.documentElement.scrollWidth") <= width, (state, language)
+                    assert await tab.evaluate(outside) == [], (state, language, width)
+
+    visit(talk, linked(0), hints=False)
+
+
+@pytest.mark.slow
+def test_a_whole_game_by_touch(visit: Visit) -> None:
+    """The first legal square each time, at a telephone's width; warned moves are played after a look at the reason."""
+
+    async def tap(tab: BrowserTab, selector: str) -> None:
+        script = "(e => { e.scrollIntoView({ block: 'nearest' }); const b = e.getBoundingClientRect();"
+        script += f" return [b.left + b.width / 2, b.top + b.height / 2]; }})(document.querySelector({selector!r}))"
+        x, y = await tab.evaluate(script)
+        await tab.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        await tab.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.resize(390, 844)
+        await tab.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        await tap(tab, "#learn")
+        await tab.until("desdaemon.lesson.choosing")
+        await tap(tab, "#lesson-start")
+        await tab.until("desdaemon.teacher.side === 'X'")
+        warnings = 0
+        while True:
+            await tab.until("desdaemon.game.over || desdaemon.game.now.side === 'X'")
+            if await tab.evaluate("desdaemon.game.over"):
+                break
+            ply = await tab.evaluate("desdaemon.game.now.ply")
+            square = await tab.evaluate("document.querySelector('.square.playable').dataset.square")
+            await tap(tab, f'[data-square="{square}"]')
+            await tab.until(f"desdaemon.teacher.warning || desdaemon.game.now.ply > {ply}")
+            if await tab.evaluate("Boolean(desdaemon.teacher.warning)"):
+                warnings += 1
+                await tap(tab, "#lesson-why")
+                await tab.until("desdaemon.lesson.told === 'why'")
+                assert await tab.evaluate("document.documentElement.scrollWidth") <= 390
+                await tap(tab, "#lesson-anyway")
+                await tab.until(f"desdaemon.game.now.ply > {ply}")
+        assert warnings > 0
+        assert await tab.evaluate(f"{FACTS}.length") == warnings
+
+    visit(talk)
