@@ -135,6 +135,10 @@ def test_the_engine_plays_as_people_do(visit: Visit) -> None:
         await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
         await tab.press("Shift+r")
         await tab.until("desdaemon.game.over")
+        # The moves before count too: the last one of the opponent's is answered.
+        sent = "desdaemon.socket.log.filter(one => one.out && one.text.includes('people.get')).at(-1).text"
+        assert '"moves":"' in await tab.evaluate(sent)
+        assert '"moves":""' not in await tab.evaluate(sent)
 
     visit(talk, hints=False)
 

@@ -66,11 +66,10 @@ export class Player {
     const { app } = this;
     if (this.running || app.game.over) return;
     const key = app.game.key();
-    const board = app.game.board();
     const rating = app.preferences.get("strength");
     const asked = (this.running = rating
       ? app.socket.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })
-      : app.socket.ask("analyze", { board, book: "use", priority: 2, ...this.effort() }));
+      : app.socket.ask("analyze", { board: app.game.board(), book: "use", priority: 2, ...this.effort() }));
     app.thinking(true);
     try {
       const data = await asked;
