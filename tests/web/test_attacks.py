@@ -216,7 +216,7 @@ def test_the_list_of_operations() -> None:
     """Written out: whoever adds an operation has to decide whether a page may ask for it."""
     basic = {"ping", "hello", "status", "analyze", "legal", "book.get", "games.get", "people.get", "jobs", "cancel"}
     basic |= {"web.read", "web.write", "web.names", "web.start", "web.follow", "web.commands", "web.exercises"}
-    looking = {"show", "edits", "info", "stats", "analyze", "grade", "lines", "problem"}
+    looking = {"show", "edits", "info", "stats", "analyze", "grade", "lines", "umigame", "problem"}
     growing = {
         "reopen", "depth", "level", "rule", "verify", "store", "self-play", "deviate", "enhance", "fill", "play",
         "extend", "deepen", "correct", "learn", "recalculate-leaves", "fix", "negamax", "edit", "unedit", "adjust",

@@ -218,7 +218,7 @@ def test_what_a_screen_reader_gets(visit: Visit) -> None:
         assert squares[:2] == ["a1, empty", "b1, empty"]
         assert {"d3, empty, playable", "d4, white", "e4, black"} <= set(squares)
         assert sum("playable" in name for name in squares) == 4
-        assert roles.count("tab") == 6
+        assert roles.count("tab") == 7
         # Nothing that can be operated is without a name.
         for node in nodes:
             if node["role"] in ("button", "textbox", "checkbox", "combobox", "spinbutton", "tab", "radio", "link"):

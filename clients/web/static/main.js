@@ -11,6 +11,7 @@ import { GamePane } from "./panes/gamepane.js";
 import { Lesson } from "./panes/lesson.js";
 import { LibraryPane } from "./panes/librarypane.js";
 import { PlayedPane } from "./panes/playedpane.js";
+import { PracticePane } from "./panes/practicepane.js";
 import { ServerPane } from "./panes/serverpane.js";
 import { SettingsPane } from "./panes/settingspane.js";
 import { Setup } from "./panes/setup.js";
@@ -59,6 +60,7 @@ export class App {
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
       settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
+      practice: new PracticePane(this),
     };
     this.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
     this.preferences.addEventListener("change", (event) => this.prefer(/** @type {CustomEvent} */ (event).detail));
@@ -281,6 +283,7 @@ export class App {
       this.panes.server.draw();
       this.panes.exercises.draw();
       this.lesson.labels();
+      this.panes.practice.label();
       this.tellConnection();
     }
     if (name === "symmetry") this.board.turn();
@@ -337,6 +340,7 @@ export class App {
     this.panes.book.look();
     this.panes.played.look();
     this.panes.server.shown();
+    this.panes.practice.draw();
   }
 
   /** Apply the preferences of colours and contrast, and show on its button whether hints are on. */
@@ -393,9 +397,9 @@ export class App {
     return t("gameOver", { result });
   }
 
-  /** Return the name of the last named position on the way here, "" without one. */
-  openingName() {
-    for (let node = /** @type {any} */ (this.game.now); node; node = node.parent) {
+  /** Return the name of the last named position on the way to a node, "" without one. @param {import("./model/game.js").Node} [last] */
+  openingName(last = this.game.now) {
+    for (let node = /** @type {any} */ (last); node; node = node.parent) {
       const name = this.nameOf(node.cells, node.side);
       if (name) return name;
     }

@@ -1,13 +1,10 @@
-// The exercises of this browser, and when each is due again: later after each right answer, at once after a wrong one.
+// The exercises of this browser, and when each is due again.
 
+import { answered, dueFirst, dueOf } from "./repetition.js";
 import { read, write } from "./store.js";
 
 /** @typedef {{board: string, scores: Record<string, number>, about: string, right: number, due: number}} Exercise
- *   `scores` are of some moves, the best one included; `right` counts right answers in a row; `due` is a time in ms. */
-
-const DAY_MS = 86_400_000;
-/** Days until an exercise is due again, by the number of right answers in a row. */
-const DAYS = [0, 1, 3, 7, 16, 40, 100];
+ *   `scores` are of some moves, the best one included; `right` and `due` as in `Learnt`. */
 
 export class Exercises {
   constructor() {
@@ -40,19 +37,17 @@ export class Exercises {
 
   /** Return how many are due. @param {number} now a time in ms */
   due(now) {
-    return this.list.filter((one) => one.due <= now).length;
+    return dueOf(this.list, now).length;
   }
 
   /** Return the exercise that is due first, another one than that on `board` if there is one. @param {string} board */
   next(board) {
-    const others = this.list.filter((one) => one.board !== board);
-    return (others.length ? others : this.list).reduce((first, one) => (one.due < first.due ? one : first));
+    return /** @type {Exercise} */ (dueFirst(this.list, this.of(board)));
   }
 
   /** Note an answer. @param {Exercise} one @param {boolean} right @param {number} now a time in ms */
   answer(one, right, now) {
-    one.right = right ? Math.min(one.right + 1, DAYS.length - 1) : 0;
-    one.due = now + DAYS[one.right] * DAY_MS;
+    answered(one, right, now);
     this.save();
   }
 }

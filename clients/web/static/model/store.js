@@ -5,7 +5,7 @@ const PREFIX = "desdaemon.";
 export const DEFAULTS = {
   language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
   black: "human", white: "human", playLevel: 8, strength: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
-  pane: "game", sure: true, warn: 0,
+  pane: "game", sure: true, warn: 0, practiceSource: "book", practiceSide: "X", practiceMoves: 12, practiceMargin: 0, practiceGames: 20,
 };
 
 /** The ratings of opponents to choose from. */

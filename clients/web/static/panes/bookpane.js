@@ -27,6 +27,8 @@ export class BookPane {
     this.offered = "";
     /** @type {any} */
     this.status = null;
+    /** The last reply of book.umigame, and the key of its position. @type {any} */
+    this.umigames = null;
     byId("book-command").addEventListener("change", () => this.form());
     byId("book-form").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -40,6 +42,7 @@ export class BookPane {
     byId("book-delete").addEventListener("click", () => this.command("delete", {}, false, t("removePosition")));
     byId("book-store").addEventListener("click", () => this.command("store", {}, true));
     byId("book-save").addEventListener("click", () => this.command("save", {}));
+    byId("book-umigame").addEventListener("click", () => this.umigame());
   }
 
   /** Ask, after a connection, for the commands that this page may give. @param {any} hello */
@@ -97,16 +100,31 @@ export class BookPane {
     byId("book-known").textContent = look.found
       ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })
       : "";
-    byId("book-table").hidden = !look.found;
+    byId("book-table").hidden = byId("book-umigame").hidden = !look.found;
+    const known = look.found && this.umigames?.key === this.app.game.key() ? this.umigames : null;
+    byId("book-to-know").hidden = !known;
+    if (known) byId("book-known").textContent += ` · ${t("toKnow")} ${known.black}, ${known.white}`;
     const children = look.children ?? [];
-    fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one)));
+    fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one, known)));
     const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
     const before = byId("edit-move").value;
     fill(byId("edit-move"), ...moves.map((move) => el("option", { value: move, text: move, selected: move === before })));
   }
 
-  /** @param {any} one a child as book.get tells it */
-  row(one) {
+  /** Ask how many lines each side must know, and show it until the position or the book changes. */
+  async umigame() {
+    const { app } = this;
+    const key = app.game.key();
+    try {
+      this.umigames = { key, ...(await app.socket.ask("book.umigame", { board: app.game.board() })) };
+      this.look();
+    } catch (refusal) {
+      app.complain(refusal);
+    }
+  }
+
+  /** @param {any} one a child as book.get tells it @param {any} known what book.umigame tells, or null */
+  row(one, known) {
     const games = one.results && one.results.won + one.results.drawn + one.results.lost ? `${one.results.won}–${one.results.drawn}–${one.results.lost}` : "";
     const source = one.human ? "sourceHuman" : one.kind === "link" ? "sourceLink" : "sourceLeaf";
     const bounds = one.lower === null || one.lower === undefined ? "" : ` [${signed(one.lower)}, ${signed(one.upper)}]`;
@@ -121,6 +139,7 @@ export class BookPane {
       el("td", { text: `${one.wins}–${one.draws}–${one.losses}` }),
       el("td", { text: games }),
       el("td", { text: t(source) }),
+      known && el("td", { text: `${known.black_after[one.move]}, ${known.white_after[one.move]}` }),
     );
   }
 
@@ -163,6 +182,7 @@ export class BookPane {
     const last = line ? app.game.line().at(-1) : app.game.now;
     const place = { board: app.game.board(app.game.root), moves: app.game.moves(last) };
     byId("book-told").textContent = "…";
+    this.umigames = null;
     try {
       const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => app.panes.server.progress(data));
       byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...counts(done)].join("\n");

@@ -1,7 +1,7 @@
 // The pane of exercises: the position is on the board, the one good move is to be found there.
 
 import { Exercises, bestMoves } from "../model/exercises.js";
-import { PASS, finalScore, isOver, movesOf } from "../model/rules.js";
+import { refutation } from "../engine/refutation.js";
 import { byId } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
@@ -90,15 +90,8 @@ export class ExercisePane {
     const node = app.game.line()[1];
     if (!one || !tried || !node) return;
     const best = one.scores[bestMoves(one)[0]];
-    const side = app.game.root.side === "X" ? 1 : -1;
     try {
-      let score = side * finalScore(node.cells);
-      let line = "";
-      if (!isOver(node.cells)) {
-        const [reply] = (await app.socket.ask("analyze", { board: app.game.board(node), level: app.preferences.get("level"), book: "use" })).moves;
-        score = -reply.score;
-        line = movesOf(reply.pv).filter((move) => move !== PASS).join(" ");
-      }
+      const { score, line } = await refutation(app, node);
       if (tried !== this.tried) return;
       this.why = t(bestMoves(one).includes(tried) ? "whyRight" : "whyWrong", { move: tried, n: Math.max(0, best - score), line });
       this.draw();

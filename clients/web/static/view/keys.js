@@ -10,6 +10,9 @@ import { byId, el, fill } from "./dom.js";
 /** @param {string} keys @param {string} text @param {(app: App) => void} act @returns {Key} */
 const key = (keys, text, act) => ({ keys: keys.split(" "), text, letter: /(^| |\+)[a-z?]( |$)/.test(keys), act });
 
+/** Return the pane that asks: that of practice while it is shown, else that of exercises. @param {App} app */
+const asked = (app) => (app.preferences.get("pane") === "practice" ? app.panes.practice : app.panes.exercises);
+
 export const KEYS = [
   key("ArrowLeft k", "back", (app) => app.game.step(-1)),
   key("ArrowRight j", "forward", (app) => app.game.step(1)),
@@ -29,8 +32,8 @@ export const KEYS = [
   key("u", "simple", (app) => app.preferences.set("sure", !app.preferences.get("sure"))),
   key("a", "analyse", (app) => app.review.begin()),
   key("d", "showLosses", (app) => app.panes.game.swapGraph()),
-  key("x", "nextExercise", (app) => app.panes.exercises.next()),
-  key("h", "hint", (app) => app.lesson.tell("better") || app.panes.exercises.hint()),
+  key("x", "nextAsked", (app) => asked(app).next()),
+  key("h", "hint", (app) => app.lesson.tell("better") || asked(app).hint()),
   key("w", "why", (app) => app.lesson.tell("why") || app.panes.exercises.explain()),
   key("t", "learn", (app) => app.lesson.choose(true)),
   key("e", "setUp", (app) => app.beginSetup()),

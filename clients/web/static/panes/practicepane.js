@@ -1,0 +1,319 @@
+// The pane of practice: lines of an opening are asked back, the page playing the other side.
+
+import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from "../model/practice.js";
+import { PASS, isOver, movesOf } from "../model/rules.js";
+import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
+import { Game } from "../model/game.js";
+import { refutation } from "../engine/refutation.js";
+import { byId, el, fill, signed } from "../view/dom.js";
+import { t } from "../view/texts.js";
+
+/** Milliseconds for which a wrong move stays on the board. */
+const WRONG_MS = 900;
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/game.js").Node} Node */
+/** @typedef {import("../model/practice.js").Course} Course */
+/** @typedef {import("../model/practice.js").Choice} Choice */
+/** @typedef {import("../model/practice.js").Line} Line */
+/** @typedef {import("../model/rules.js").Side} Side */
+
+/** A line that is being asked. `node` is where it has come to; `choices` are the moves there, null while it is not the
+ * user's turn; `line` is one that is asked again, `way` its positions; `tried` is a wrong move that was tried at `node`.
+ * @typedef {{course: Course, side: Side, node: Node, choices: Choice[]|null, line: Line|null, way: string[],
+ *   asked: number, missed: boolean, tried: string, why: string, done: Line|null, ended: boolean}} Run */
+
+export class PracticePane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.practice = new Practice();
+    /** @type {Run|null} */
+    this.run = null;
+    /** Whether this pane itself puts a game on the board. */
+    this.opening = false;
+    app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
+    app.preferences.addEventListener("change", () => this.draw());
+    byId("practice-begin").addEventListener("click", () => this.begin());
+    byId("practice-next").addEventListener("click", () => this.next());
+    byId("practice-hint").addEventListener("click", () => this.hint());
+    byId("practice-answer").addEventListener("click", () => this.answer());
+    this.label();
+  }
+
+  /** Draw the choices in the chosen language, and everything else. */
+  label() {
+    /** @param {"practiceSource"|"practiceSide"} name @param {string} id @param {[string, string][]} choices */
+    const choices = (name, id, choices) => {
+      const now = this.app.preferences.get(name);
+      fill(byId(id), ...choices.map(([value, text]) => el("option", { value, text, selected: value === now })));
+    };
+    choices("practiceSource", "practice-source", [["book", t("paneBook")], ["games", t("panePlayed")]]);
+    choices("practiceSide", "practice-side", [["X", t("nameBlack")], ["O", t("nameWhite")], ["XO", t("bothSides")]]);
+    this.draw();
+  }
+
+  // Runs
+
+  /** Practise from the position on the board. */
+  begin() {
+    const { game, preferences } = this.app;
+    this.ask(this.practice.course(game.board(game.root), game.moves(), preferences.get("practiceSource")));
+  }
+
+  /** Ask the next line of the same course; without one begin. */
+  next() {
+    if (this.run) this.ask(this.run.course, this.run.done);
+    else this.begin();
+  }
+
+  /** Ask a line of a course: one that is due, another than `last` if there is one, else a new one.
+   * @param {Course} course @param {Line|null} [last] */
+  ask(course, last = null) {
+    const { app } = this;
+    const sides = /** @type {Side[]} */ ([...app.preferences.get("practiceSide")]);
+    const lines = course.lines.filter((one) => sides.includes(one.side));
+    const line = dueFirst(dueOf(lines, Date.now()), last ?? undefined) ?? null;
+    const counts = sides.map((side) => lines.filter((one) => one.side === side).length);
+    app.pane("practice");
+    app.stopAll();
+    for (const side of /** @type {const} */ (["black", "white"])) app.preferences.set(side, "human");
+    app.preferences.set("hints", false);
+    this.opening = true;
+    app.game.open({ board: course.board, moves: course.moves }, true);
+    this.opening = false;
+    const { now } = app.game;
+    const side = line?.side ?? sides[counts.indexOf(Math.min(...counts))];
+    this.run = {
+      course, side, node: now, choices: null, line, way: line ? way(course, line.moves) : [],
+      asked: 0, missed: false, tried: "", why: "", done: null, ended: false,
+    };
+    this.step();
+  }
+
+  /** Go on from where the line has come to: reply, wait for the user's move, or end. */
+  async step() {
+    const run = /** @type {Run} */ (this.run);
+    const { app } = this;
+    run.choices = null;
+    run.tried = run.why = "";
+    const own = run.node.side === run.side;
+    const moves = this.movesOf(run);
+    const at = movesOf(moves).length;
+    const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= app.preferences.get("practiceMoves");
+    const choices = over || isOver(run.node.cells) ? [] : await this.choices(run);
+    if (this.run !== run) return;
+    if (!choices) this.run = null;
+    else this.take(run, choices, at);
+    this.draw();
+  }
+
+  /** Reply, ask, or end, with what the source knows of the position. @param {Run} run @param {Choice[]} choices
+   * @param {number} at number of moves so far, passes included */
+  take(run, choices, at) {
+    const { app } = this;
+    const own = run.node.side === run.side;
+    if (app.game.now !== run.node) app.game.go(run.node);
+    const usable = choices.filter((one) => (own ? one.right : one.weight));
+    if (!usable.length) this.end(run);
+    else if (own) {
+      run.choices = choices;
+      run.asked++;
+    } else {
+      app.place(this.reply(run, usable, at).move);
+      run.node = app.game.now;
+      this.step();
+    }
+  }
+
+  /** Return the moves of a line up to where it has come. @param {Run} run */
+  movesOf(run) {
+    return this.app.game.moves(run.node).slice(run.course.moves.length);
+  }
+
+  /** Return what the source knows of the position that a line has come to; null without an answer. @param {Run} run */
+  async choices(run) {
+    const { app } = this;
+    const book = run.course.source === "book";
+    const board = app.game.board(run.node);
+    try {
+      const found = await app.socket.ask(book ? "book.get" : "games.get", { board });
+      return book ? bookChoices(found, app.preferences.get("practiceMargin")) : gamesChoices(found, app.preferences.get("practiceGames"));
+    } catch (refusal) {
+      if (/** @type {any} */ (refusal).code === "not_found") return [];
+      app.complain(refusal);
+      return null;
+    }
+  }
+
+  /** Choose the reply: that of the line, else one that no line has had yet, if there is one.
+   * @param {Run} run @param {Choice[]} choices @param {number} at number of moves so far, passes included */
+  reply(run, choices, at) {
+    const same = run.line && choices.find((one) => reached(run.node, one.move) === run.way[at + 1]);
+    if (same) return same;
+    this.leave(run);
+    const known = new Set(run.course.lines.filter((one) => one.side === run.side).flatMap((one) => way(run.course, one.moves)));
+    const fresh = choices.filter((one) => !known.has(reached(run.node, one.move)));
+    return drawn(fresh.length ? fresh : choices, Math.random());
+  }
+
+  /** Forget the line that was to be asked again: it is left, or no longer there. @param {Run} run */
+  leave(run) {
+    run.course.lines = run.course.lines.filter((one) => one !== run.line);
+    run.line = null;
+  }
+
+  /** Note how the line was answered, if anything was asked. @param {Run} run */
+  end(run) {
+    const moves = this.movesOf(run);
+    run.ended = true;
+    if (run.line && run.line.moves.length > moves.length) this.leave(run);
+    if (!run.asked) return;
+    run.done = this.practice.answer(run.course, run.side, moves, !run.missed, Date.now());
+    if (!this.practice.save()) this.app.tell(t("noRoom"));
+  }
+
+  // Answers
+
+  /** React to a change of the game: a move from where the line has come to is an answer. @param {string} kind as in `Game.tell` */
+  follow(kind) {
+    const { run } = this;
+    if (!run || this.opening) return;
+    const { now } = this.app.game;
+    const played = now.move === PASS && now.parent ? now.parent : now;
+    if (kind === "new") this.run = null;
+    else if (run.choices && played.parent === run.node) this.judge(run, played);
+    this.draw();
+  }
+
+  /** @param {Run} run @param {Node} node after the user's move */
+  judge(run, node) {
+    const here = reached(run.node, node.move);
+    const right = run.choices?.some((one) => one.right && reached(run.node, one.move) === here);
+    if (!right) {
+      if (run.tried !== node.move) this.refute(run, node);
+      setTimeout(() => this.takeBack(run, node), WRONG_MS);
+      return;
+    }
+    if (run.line && run.way[movesOf(this.movesOf(run)).length + 1] !== here) this.leave(run);
+    run.node = this.app.game.now;
+    this.step();
+  }
+
+  /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run @param {Node} node after it */
+  takeBack(run, node) {
+    const { game } = this.app;
+    /** @type {Node|null} */
+    let at = game.now;
+    while (at && at !== node) at = at.parent;
+    if (this.run === run && at) while (game.now !== run.node) game.undo();
+  }
+
+  /** Show what a wrong move loses. @param {Run} run @param {Node} node after it */
+  async refute(run, node) {
+    run.missed = true;
+    run.tried = node.move;
+    run.why = "";
+    try {
+      const { score, line } = await refutation(this.app, node);
+      if (run.tried === node.move) run.why = t("practiceWhy", { move: node.move, score: signed(score), line });
+      this.draw();
+    } catch (refusal) {
+      this.app.complain(refusal);
+    }
+  }
+
+  /** Go back to where the line has come to, and say in which column the first right move is. */
+  hint() {
+    const { run } = this;
+    if (!run?.choices) return;
+    this.app.game.go(run.node);
+    run.why = t("exerciseHint", { column: this.right(run)[0].move[0] });
+    this.draw();
+  }
+
+  /** Play a right move; the line then counts as missed. */
+  answer() {
+    const { run, app } = this;
+    if (!run?.choices) return;
+    run.missed = true;
+    app.game.go(run.node);
+    app.place(this.right(run)[0].move);
+  }
+
+  /** Return the right moves, that of a line asked again first, then the best or commonest. @param {Run} run */
+  right(run) {
+    const next = run.way[movesOf(this.movesOf(run)).length + 1];
+    const moves = (run.choices ?? []).filter((one) => one.right);
+    return moves.sort((one, two) => Number(reached(run.node, two.move) === next) - Number(reached(run.node, one.move) === next));
+  }
+
+  // Display
+
+  /** Return a move with what its source knows of it. @param {Choice} one */
+  named(one) {
+    return one.games === undefined ? `${one.move} ${signed(one.score ?? 0)}` : `${one.move} (${t("keptCount", { n: one.games })})`;
+  }
+
+  told() {
+    const { run, app } = this;
+    if (!run) return t("practiceReady");
+    if (run.ended) {
+      if (!run.asked) return t(run.course.source === "book" ? "practiceNoBook" : "practiceNoGames");
+      if (run.missed) return t("practiceMissed");
+      return t("practiceDone", { n: Math.round(((run.done?.due ?? 0) - Date.now()) / DAY_MS) });
+    }
+    if (!run.choices) return "";
+    if (run.tried) {
+      const known = run.choices.find((one) => one.move === run.tried);
+      return t("practiceWrong", { move: known ? this.named(known) : run.tried, right: this.right(run).map((one) => this.named(one)).join(", ") });
+    }
+    if (app.game.now !== run.node) return t("practiceAway");
+    const find = t(run.course.source === "book" ? "practiceFindBook" : "practiceFindGames");
+    return `${app.turnText()}: ${find}`;
+  }
+
+  draw() {
+    const { run, app } = this;
+    if (byId("pane-practice").hidden) return;
+    const told = this.told();
+    if (told) byId("practice-told").textContent = told;
+    byId("practice-why").textContent = run?.why ?? "";
+    byId("practice-next").hidden = !run;
+    byId("practice-begin").classList.toggle("primary", !run);
+    for (const name of ["hint", "answer"]) byId(`practice-${name}`).hidden = !run?.choices;
+    const source = app.preferences.get("practiceSource");
+    byId("practice-margin").hidden = source !== "book";
+    byId("practice-least").hidden = source !== "games";
+    fill(byId("practice-courses"), ...this.practice.list.filter((one) => one.lines.length).map((one) => this.course(one)));
+  }
+
+  /** Return a line of the list of courses. @param {Course} one */
+  course(one) {
+    const game = new Game();
+    game.open(one, true);
+    const sitting = one.lines.filter((line) => line.right).length;
+    const name = [this.app.openingName(game.now) || one.moves || t("setupStart"), t(one.source === "book" ? "paneBook" : "panePlayed")].join(" · ");
+    return el(
+      "li",
+      { class: "bar" },
+      el("button", { type: "button", text: name, "aria-current": one === this.run?.course ? "true" : undefined, onclick: () => this.resume(one) }),
+      el("span", { text: t("practiceCount", { n: one.lines.length, m: sitting, k: dueOf(one.lines, Date.now()).length }) }),
+      el("button", { type: "button", class: "small", text: t("remove"), "aria-label": `${t("remove")}: ${name}`, onclick: () => this.remove(one, name) }),
+    );
+  }
+
+  /** @param {Course} course */
+  resume(course) {
+    this.ask(course);
+    this.app.board.focus();
+  }
+
+  /** @param {Course} course @param {string} name */
+  remove(course, name) {
+    if (!confirm(t("sureForgetLines", { what: name, n: course.lines.length }))) return;
+    if (this.run?.course === course) this.run = null;
+    this.practice.remove(course);
+    this.draw();
+  }
+}
