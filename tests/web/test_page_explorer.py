@@ -66,8 +66,16 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         await tab.until(f"{ROWS}.length === 1")
         assert await tab.evaluate(ROWS) == rows[1:]
         # A move of the table is played, and the pane follows the board, with the filter.
-        await tab.click("#played-rows button")
+        await tab.evaluate("document.querySelector('#played-rows button').focus()")
+        await tab.press("Enter")
         await tab.until(f"desdaemon.game.moves() === 'f5d6' && {ROWS}[0]?.[0] === 'c3'")
+        # The focus goes on to the next move, and where there is none to the tab.
+        assert await tab.evaluate("document.activeElement.textContent") == "c3"
+        await tab.press("Enter")
+        await tab.until("!document.getElementById('played-none').hidden")
+        assert await tab.evaluate("document.activeElement.id") == "tab-played"
+        await tab.press("Backspace")
+        await tab.until(f"{ROWS}[0]?.[0] === 'c3'")
         await tab.evaluate("desdaemon.game.step(1), desdaemon.play('c4')")
         await tab.until("!document.getElementById('played-none').hidden")
         for width in (360, 390, 800, 1280):

@@ -59,10 +59,10 @@ async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
 
 def followed(cells: referee.Cells, moves: list[int], player: bool) -> list[tuple[Any, ...]]:
     """What harms the side to move (``player``) or the other one in a line, by the referee: corners that the other side
-    takes, passes, a first move of the other side that it did not have before, and the moves of both after that.
+    takes, passes, a first move of the other side that it did not have before, and the moves of both after each of its.
     """
     found: list[tuple[Any, ...]] = []
-    counted = False
+    answered = False
     mine = True
     before = {True: referee.legal_moves(cells), False: referee.legal_moves(referee.passed(cells))}
     for count, move in enumerate(moves, 1):
@@ -78,31 +78,34 @@ def followed(cells: referee.Cells, moves: list[int], player: bool) -> list[tuple
         else:
             if move != PASS and referee.name(move).lower() in CORNERS:
                 found.append(("corner", referee.name(move).lower(), count))
-            elif not counted and move != PASS and move not in before[mine]:
+            elif not answered and move != PASS and move not in before[mine]:
                 found.append(("opens", referee.name(move).lower(), count))
-            if not counted:
-                # The other side has moved, so that the victim is to move.
-                own, others = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
-                if own:
-                    found.append(("moves", own, others, count))
-                counted = True
+            # The other side has moved, so that the victim is to move.
+            own, others = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
+            if own and move != PASS:
+                found.append(("moves", own, others, count))
+            answered = True
         mine = not mine
     return found
 
 
 def differing(found: list[tuple[Any, ...]], usual: list[tuple[Any, ...]], answers: list[str]) -> list[tuple[Any, ...]]:
-    """The corners and passes of one line that the other one has not, its moves where they are fewer by 3 than those of
-    the other side, and by 3 more than in the other line, and the answer that is not among those to the other line.
+    """The corners and passes of one line that the other one has not, the first moves that are fewer by 3 than those of
+    the other side, and by 3 more than after as many moves of the other line, and the answer that is not among those to
+    the other line.
     """
     corners = {fact[1] for fact in usual if fact[0] == "corner"}
     passes = any(fact[0] == "pass" for fact in usual)
-    behind = [fact[2] - fact[1] for fact in usual if fact[0] == "moves"]
+    behind = {fact[3]: max(0, fact[2] - fact[1]) for fact in usual if fact[0] == "moves"}
+    few = [
+        fact for fact in found if fact[0] == "moves" and fact[3] in behind and fact[2] - fact[1] - behind[fact[3]] >= 3
+    ]
     return [
         fact
         for fact in found
         if (fact[0] == "corner" and fact[1] not in corners)
         or (fact[0] == "pass" and not passes)
-        or (fact[0] == "moves" and fact[2] - fact[1] - max([0, *behind]) >= 3)
+        or fact in few[:1]
         or (fact[0] == "opens" and fact[1] not in answers)
     ]
 

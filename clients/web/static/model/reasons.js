@@ -8,7 +8,7 @@ import { PASS, after, legalMoves, other } from "./rules.js";
  *   before; "pass": the side has to pass; "moves": the side, to move, has `own` legal moves, where the other side would
  *   have `others`. `count` moves of the line lead there. */
 
-export const CORNERS = ["a1", "h1", "a8", "h8"];
+const CORNERS = ["a1", "h1", "a8", "h8"];
 /** Moves of a line that are looked at: the later ones are a guess. */
 export const PLIES = 8;
 /** By how many moves more the other side is clearly better off. */
@@ -30,8 +30,7 @@ export function harms(cells, side, line, victim) {
     } else {
       if (CORNERS.includes(move)) found.push({ ...fact, kind: "corner" });
       else if (!answered && !after(before, side, move)) found.push({ ...fact, kind: "opens" });
-      // Moves are counted once, after the first move of the other side: later ones depend on choices of both.
-      if (!answered && fact.own) found.push({ ...fact, kind: "moves" });
+      if (fact.own && move !== PASS) found.push({ ...fact, kind: "moves" });
       answered = true;
     }
     side = other(side);
@@ -40,15 +39,18 @@ export function harms(cells, side, line, victim) {
 }
 
 /** Return what is bad for side `victim` in one line from a position and not in another one: corners and passes that the
- * other line has not, an answer that the other line's first move does not open either, and clearly fewer moves than the
- * other side has, where the other line leaves clearly more in comparison.
+ * other line has not, an answer that the other line's first move does not open either, and once clearly fewer moves than
+ * the other side has, where the other line, as far on, leaves clearly more in comparison.
  * @param {string} cells @param {Side} side to move @param {string[]} line @param {string[]} without @param {Side} victim */
 export function reasons(cells, side, line, without, victim) {
   const usual = harms(cells, side, without, victim);
   const instead = after(cells, side, without[0]) ?? cells;
-  return harms(cells, side, line, victim).filter(({ kind, move, own, others }) => {
+  let few = false;
+  return harms(cells, side, line, victim).filter(({ kind, move, own, others, count }) => {
     if (kind === "opens") return !after(instead, other(victim), move);
-    const same = usual.find((one) => one.kind === kind && (kind !== "corner" || one.move === move));
-    return kind === "moves" ? others - own >= CLEAR + Math.max(0, same ? same.others - same.own : 0) : !same;
+    const same = usual.find((one) => one.kind === kind && { corner: one.move === move, moves: one.count === count, pass: true }[kind]);
+    if (kind !== "moves") return !same;
+    if (few || !same || others - own < CLEAR + Math.max(0, same.others - same.own)) return false;
+    return (few = true);
   });
 }

@@ -1,7 +1,7 @@
 // A game in which one learns, below the board: the choice of the opponent, warnings with their reasons, what came of it.
 
 import { gradeOf } from "../engine/review.js";
-import { CORNERS, PLIES, reasons } from "../model/reasons.js";
+import { PLIES, reasons } from "../model/reasons.js";
 import { PASS, movesOf, other } from "../model/rules.js";
 import { RATINGS } from "../model/store.js";
 import { byId, el, fill } from "../view/dom.js";
@@ -11,10 +11,11 @@ import { t } from "../view/texts.js";
 /** The losses in discs to be warned of, to choose from, and the one that is chosen at first. */
 const LOSSES = [2, 4, 6, 10];
 const USUAL_LOSS = 4;
-/** The texts of facts by what is told: what speaks against the user's move, what speaks for the best one. */
-const FACTS = /** @type {Record<"why"|"better", Record<string, string>>} */ ({
+/** The texts of facts: what speaks against the user's move, what for the best one, and the same without telling that. */
+const FACTS = /** @type {Record<"why"|"better"|"missed", Record<string, string>>} */ ({
   why: { opens: "whyOpens", corner: "whyCorner", pass: "whyPass", moves: "whyMoves" },
   better: { corner: "betterCorner", pass: "betterPass", moves: "betterMoves" },
+  missed: { corner: "missedCorner", pass: "missedPass", moves: "missedMoves" },
 });
 
 /** @typedef {import("../main.js").App} App */
@@ -29,7 +30,7 @@ export class Lesson {
     this.app = app;
     /** Whether a game is being chosen. */
     this.choosing = false;
-    /** What is told of the move warned of: "" for the warning alone. @type {""|keyof typeof FACTS} */
+    /** What is told of the move warned of: "" for the warning alone. @type {""|"why"|"better"} */
     this.told = "";
     /** How many moves of its line are on the board. */
     this.count = 1;
@@ -136,11 +137,11 @@ export class Lesson {
   }
 
   /** Show what speaks against the user's move or for the best one; false if the user is not warned now.
-   * @param {keyof typeof FACTS} told */
+   * @param {"why"|"better"} told */
   tell(told) {
     if (!this.app.teacher.warning) return false;
     this.told = told;
-    const seen = this.facts().filter(({ kind }) => kind !== "moves");
+    const seen = this.facts(told).filter(({ kind }) => kind !== "moves");
     this.count = seen.length ? seen[0].count : told === "why" ? 2 : 1;
     this.draw();
     byId("lesson").scrollIntoView({ block: "nearest" });
@@ -154,14 +155,14 @@ export class Lesson {
     return movesOf((this.told === "better" ? warning?.best : warning?.own)?.pv ?? "").slice(0, PLIES);
   }
 
-  /** What the line shows that the other one does not. */
-  facts() {
+  /** What speaks against the user's move, or for the best one, in the order of the line. @param {"why"|"better"} told */
+  facts(told) {
     const { teacher, game } = this.app;
     const { warning } = teacher;
     if (!warning) return [];
     const { cells, side } = game.now;
     const [own, best] = [warning.own, warning.best].map(({ pv }) => movesOf(pv));
-    return this.told === "better" ? reasons(cells, side, best, own, other(side)) : reasons(cells, side, own, best, side);
+    return told === "better" ? reasons(cells, side, best, own, other(side)) : reasons(cells, side, own, best, side);
   }
 
   /** These facts, and how the game ends after both moves, in sentences. */
@@ -171,12 +172,15 @@ export class Lesson {
     const { warning } = teacher;
     if (!warning || !told) return [];
     const side = nameOf(other(game.now.side));
-    const texts = this.facts().map((fact) => t(FACTS[told][fact.kind], { side, move: fact.move, n: fact.own, m: fact.others }));
-    if (told === "why" && CORNERS.includes(warning.best.move)) texts.push(t("whyMissed"));
+    /** @param {keyof typeof FACTS} kind @param {import("../model/reasons.js").Fact[]} facts */
+    const texts = (kind, facts) => facts.map((fact) => t(FACTS[kind][fact.kind], { side, move: fact.move, n: fact.own, m: fact.others }));
+    const facts = this.facts(told);
+    const missed = told === "why" ? this.facts("better").filter(({ kind }) => kind === "corner" || !facts.length) : [];
     /** @param {number} score */
     const end = (score) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
     const [own, best] = [warning.own.score, warning.best.score].map(end);
-    return [...texts, t("endsWith", told === "why" ? { now: own, instead: best } : { now: best, instead: own })];
+    const ends = t("endsWith", told === "why" ? { now: own, instead: best } : { now: best, instead: own });
+    return [...new Set([...texts(told, facts), ...texts("missed", missed), ends])];
   }
 
   /** Which mistakes were avoided and made in a finished game; "" without a teacher. */

@@ -53,10 +53,13 @@ export class PlayedPane {
 
   /** @param {any} found */
   show(found) {
+    const focused = byId("pane-played").querySelector("tr :focus");
     byId("played-none").hidden = found.moves.length > 0;
     byId("played-table").hidden = byId("played-list").hidden = !found.moves.length;
     fill(byId("played-rows"), ...found.moves.flatMap((/** @type {any} */ one) => this.rows(one)));
     fill(byId("played-games"), ...found.games.flatMap((/** @type {any} */ one) => this.game(one)));
+    // The button that had the focus is gone.
+    if (focused) (byId("played-rows").querySelector("button") ?? byId("tab-played")).focus();
   }
 
   /** Return a row with a button that plays the move, and below it a row of text.
