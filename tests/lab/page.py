@@ -130,6 +130,15 @@ _HINTED = """new Promise(resolve => {
     })();
 })"""
 
+_READ = """new Promise(resolve => {
+    const { game, preferences, teacher } = desdaemon;
+    for (const side of ["black", "white"]) preferences.set(side, "human");
+    game.open({ moves: %s }, true);
+    const began = performance.now();
+    preferences.set(game.now.side === "X" ? "white" : "black", "engine");
+    (function look() { teacher.running ? setTimeout(look, 1) : resolve(performance.now() - began); })();
+})"""
+
 
 async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFigure]:
     from browser import Browser, find_chromium
@@ -154,12 +163,19 @@ async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFi
             await tab.evaluate(f"desdaemon.game.open({{moves: {line[:-2]!r}}}, true)")
             await tab.until("desdaemon.hints.running || desdaemon.hints.settled")
             waits.append(float(await tab.evaluate(_HINTED % json.dumps(line[-2:]))))
+        await tab.evaluate("desdaemon.preferences.set('warn', 4)")
+        reads = []
+        for seed in range(max(2, _MOVES // divisor)):
+            line = random_line(random.Random(seed), 8 + seed % 40)
+            reads.append(float(await tab.evaluate(_READ % json.dumps(line))))
         await tab.close()
     return [
         MeasuredFigure("first paint, without the browser's cache, median", percentile(paints, 50), "ms", 300),
         MeasuredFigure("first paint, longest", max(paints), "ms"),
         MeasuredFigure("a move to hints on all squares, p50", percentile(waits, 50), "ms"),
         MeasuredFigure("a move to hints on all squares, p95", percentile(waits, 95), "ms", 100),
+        MeasuredFigure("the user's turn to a judgement of all moves (Learn), p50", percentile(reads, 50), "ms"),
+        MeasuredFigure("the user's turn to a judgement of all moves (Learn), longest", max(reads), "ms", 500),
     ]
 
 

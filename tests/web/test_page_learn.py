@@ -196,6 +196,10 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         await tab.click("#lesson-back")
         assert await tab.evaluate(NUMBERS) == {}
         assert await tab.evaluate(SHOWN) == ["end"]
+        # What the teacher knows is not shown unasked: the wheel scrolls.
+        await tab.point(f'[data-square="{right}"]', wheel=100)
+        await tab.point(f'[data-square="{right}"]')
+        assert await tab.evaluate("desdaemon.board.preview") is None
         await tab.click(f'[data-square="{right}"]')
         await tab.until("desdaemon.game.now.ply > 0")
         assert await tab.evaluate("desdaemon.game.line()[1].move") == right

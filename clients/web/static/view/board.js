@@ -209,7 +209,7 @@ export class Board {
   /** @param {WheelEvent} event */
   wheel(event) {
     const button = /** @type {Element} */ (event.target).closest(".square");
-    const result = button && this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
+    const result = button && this.app.preferences.get("hints") && this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
     if (!this.preview && !result) return;
     event.preventDefault();
     this.advance(result, event.deltaY > 0 ? 1 : -1);
