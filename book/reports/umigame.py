@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.protocol.errors import BadInput
 
 MOST_LINES = 1 << 53
 """The largest number: larger ones are cut to it, so that every language can hold them."""
@@ -24,10 +25,6 @@ MOST_POSITIONS = 1 << 20
 _STEP = 1 << 9
 
 _Position = tuple[int, int]
-
-
-class TooManyPositions(Exception):
-    """More than `MOST_POSITIONS` are within reach."""
 
 
 class Umigame(NamedTuple):
@@ -59,8 +56,8 @@ class UmigameNumbers:
     def of(self, player: int, opponent: int, progress: ProgressCallback = no_progress) -> Umigame:
         """Return the numbers of a position in any orientation; 1 and 1 if the book has no move with a score there.
 
-        The time grows with the number of positions that best moves reach. Raises `TooManyPositions`, and what
-        ``progress`` raises.
+        The time grows with the number of positions that best moves reach. Raises `BadInput` if they are more than
+        `MOST_POSITIONS`, and what ``progress`` raises.
         """
         known = self._known
         first = self._book.table.canonical(player, opponent)[:2]
@@ -80,7 +77,8 @@ class UmigameNumbers:
             stack += (link for link in after.links if link not in known)
             visited = len(known) + len(entered)
             if visited > MOST_POSITIONS:
-                raise TooManyPositions
+                limit = f"more than {MOST_POSITIONS} positions are within reach"
+                raise BadInput(f"umigame: {limit}: expected a smaller depth")
             if visited % _STEP == 0:
                 progress("umigame", visited, 0)
         return known[first]

@@ -344,6 +344,20 @@ class Engine:
         score = Score(entry.score, board.side)
         return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, book_moves)
 
+    def umigame(self, board: Board | str, depth: int = 60) -> tuple[int, int] | None:
+        """Return how few lines of the book Black and White must know to keep the book's score of a board against every
+        best reply, lines being at most ``depth`` moves long; None if the book has no move here, or the engine no book.
+
+        Raises `BadInput` if best moves lead to more than a million positions.
+        """
+        board, book = Board.of(board), self._book
+        player, opponent, black = board.position
+        if book is None or not book.moves_on(player, opponent):
+            return None
+        from desdaemon.book.reports.umigame import UmigameNumbers
+
+        return UmigameNumbers(book, board.position.empties - depth).of(player, opponent).by_colour(black=black)
+
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
         """Return the book's ``move`` on a board, or its best move if that is None, with the score in discs for the side
         to move and the book's line. Returns None if the book lacks the board or the move, or its level is below

@@ -254,6 +254,20 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         assert web.end() == 0
 
 
+def test_it_says_what_is_missing(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.click("#tab-practice")
+        await tab.press("x")
+        await tab.until(f"{TOLD} === 'The book has no line from here.'")
+        assert (await tab.evaluate(WHY)).startswith("No book is open. Start with `desdaemon web --book FILE`")
+        await tab.evaluate("desdaemon.preferences.set('practiceSource', 'games')")
+        await tab.click("#practice-begin")
+        await tab.until(f"{TOLD} === 'There is no line from here: too few games.'")
+        assert "desdaemon games index" in await tab.evaluate(WHY)
+
+    visit(talk, hints=False)
+
+
 def test_how_lines_are_kept_and_replies_drawn(visit: Visit) -> None:
     script = """(async () => {
         const { Practice, bookChoices, drawn, gamesChoices, plies, way } = await import("/model/practice.js");

@@ -17,7 +17,8 @@ from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports import umigame
-from desdaemon.book.reports.umigame import TooManyPositions, Umigame, UmigameNumbers
+from desdaemon.book.reports.umigame import Umigame, UmigameNumbers
+from desdaemon.protocol.errors import BadInput
 
 
 class Counted:
@@ -188,6 +189,6 @@ def test_it_can_be_stopped_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(WorkCancelled):
         UmigameNumbers(book).of(*board, stop)
     monkeypatch.setattr(umigame, "MOST_POSITIONS", 2)
-    with pytest.raises(TooManyPositions):
+    with pytest.raises(BadInput, match="smaller depth"):
         UmigameNumbers(book).of(*board)
     assert UmigameNumbers(book).of(*START) == (1, 1)

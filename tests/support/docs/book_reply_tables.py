@@ -86,10 +86,10 @@ BOOK_RESULTS: dict[str, Shape] = {
         "grade": (Field("grade", "str", "`A` to `F`, `AA` to `AF`."),),
         "lines": (Field("lines", "[str]", "Best lines through the book, `f5d6c3`."),),
         "umigame": (
-            _count("black", "Lines that Black must know to keep the score, at most 2^53.", "lines"),
-            _count("white", "Lines that White must know.", "lines"),
-            Field("black_after", "{int}", "The same for Black after each move that the book knows.", "lines"),
-            Field("white_after", "{int}", "The same for White.", "lines"),
+            Field("black", "int", "Lines that Black must know to keep the score, at most 2^53.", "lines", since="1.5"),
+            Field("white", "int", "Lines that White must know.", "lines", since="1.5"),
+            Field("black_after", "{int}", "The same for Black after each move of the book.", "lines", since="1.5"),
+            Field("white_after", "{int}", "The same for White.", "lines", since="1.5"),
         ),
         "extract": (_count("lines", "Lines written.", "lines"),),
         "verify": (

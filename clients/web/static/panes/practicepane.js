@@ -138,11 +138,15 @@ export class PracticePane {
     const board = app.game.board(run.node);
     try {
       const found = await app.socket.ask(book ? "book.get" : "games.get", { board });
+      if (book && !found.found && (await app.socket.ask("status")).book.state !== "open") run.why = t("bookNone");
       return book ? bookChoices(found, app.preferences.get("practiceMargin")) : gamesChoices(found, app.preferences.get("practiceGames"));
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code === "not_found") return [];
-      app.complain(refusal);
-      return null;
+      if (/** @type {any} */ (refusal).code !== "not_found") {
+        app.complain(refusal);
+        return null;
+      }
+      run.why = /** @type {any} */ (refusal).message;
+      return [];
     }
   }
 

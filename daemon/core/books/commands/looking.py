@@ -9,7 +9,7 @@ from pathlib import Path
 from desdaemon.book.book import Book
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
-from desdaemon.book.reports.umigame import MOST_POSITIONS, TooManyPositions, UmigameNumbers
+from desdaemon.book.reports.umigame import UmigameNumbers
 from desdaemon.book.storage.files import keep_backups
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
@@ -169,15 +169,11 @@ def _umigame(run: BookCommandRun) -> Result:
     if not moves:
         raise BadInput(f"book umigame: {_OUTSIDE}")
     numbers = UmigameNumbers(book, 64 - (player | opponent).bit_count() - run.number("depth"))
-    try:
-        here = numbers.of(player, opponent, run.progress).by_colour(black=black)
-        after = {
-            move: numbers.of(*book.table.play(player, opponent, move.move), run.progress).by_colour(black=not black)
-            for move in moves
-        }
-    except TooManyPositions:
-        limit = f"more than {MOST_POSITIONS} positions are within reach"
-        raise BadInput(f"book umigame {run.number('depth')}: {limit}: expected a smaller depth") from None
+    here = numbers.of(player, opponent, run.progress).by_colour(black=black)
+    after = {
+        move: numbers.of(*book.table.play(player, opponent, move.move), run.progress).by_colour(black=not black)
+        for move in moves
+    }
     rows = {f"here:{report.score_text(moves[0].score)}": here}
     rows |= {report.moves_text([move], black): sides for move, sides in after.items()}
     names = [move_text(move.move).lower() for move in moves]
