@@ -183,6 +183,16 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await tab.evaluate("desdaemon.preferences.set('practiceSide', 'XO')")
         await tab.click("#practice-courses button")
         await tab.until(f"{ASKED_NOW} && document.activeElement.matches('.square')")
+        # On a telephone the pane is below the board: a wrong move is told in a notice.
+        notice = "document.getElementById('notice')"
+        await tab.resize(390, 600)
+        await tab.evaluate("scrollTo(0, 0), desdaemon.tell('')")
+        await tab.evaluate("desdaemon.play('f5')")
+        await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5f6'")
+        assert await tab.evaluate(f"{notice}.hidden")
+        await tab.evaluate("desdaemon.play('f7')")
+        await tab.until(f"!{notice}.hidden && {notice}.textContent === 'f7 is wrong. Right: e6 0.'")
+        await tab.resize(1280, 860)
         assert await tab.evaluate("desdaemon.panes.practice.run.line.moves.slice(0, 4)") == "f5f6"
         # Another game ends it; where the book knows nothing there is nothing to ask.
         await tab.evaluate("desdaemon.game.open({ moves: 'f5f6f7' }, true)")

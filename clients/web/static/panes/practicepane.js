@@ -281,7 +281,11 @@ export class PracticePane {
     const { run, app } = this;
     if (byId("pane-practice").hidden) return;
     const told = this.told();
-    if (told) byId("practice-told").textContent = told;
+    const place = byId("practice-told");
+    const below = place.getBoundingClientRect().top > innerHeight;
+    // On a narrow screen the pane is below the board.
+    if (below && run && (run.tried || run.ended) && told !== place.textContent) app.tell(told);
+    if (told) place.textContent = told;
     byId("practice-why").textContent = run?.why ?? "";
     byId("practice-next").hidden = !run;
     byId("practice-begin").classList.toggle("primary", !run);
