@@ -208,7 +208,7 @@ class Engine:
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
         """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
-        over. With a `strength` the move is drawn instead, with the probabilities that `people` returns.
+        over. With a `strength` the move is what the option `strength` plays.
         """
         board = Board.of(board)
         position = board.position

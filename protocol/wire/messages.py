@@ -495,7 +495,7 @@ BASIC_OPERATIONS = (
             ),
         ),
         READER,
-        "How likely people of a rating are to choose each move, and one move drawn by these chances.",
+        "How likely people of a rating are to choose each move, and the move that the option `strength` plays.",
         cost="a few ms",
         since="people",
     ),

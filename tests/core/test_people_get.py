@@ -1,4 +1,4 @@
-"""The operation `people.get`: chances of moves by rating, and a move drawn by them."""
+"""The operation `people.get`: chances of moves by rating, and the move of a strength."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from desdaemon.core.search import people
 
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operated:
-    """People play D3 three times in four, C4 else; a seed above 5 draws C4."""
+    """People play D3 three times in four, C4 else; strengths play D3, with a seed above 5 C4."""
     monkeypatch.setattr(people, "chances", lambda player, opponent, rating, line: {26: 0.25, 19: 0.75})
-    monkeypatch.setattr(people, "drawn", lambda found, player, opponent, seed: 26 if seed > 5 else 19)
+    monkeypatch.setattr(people, "human_move", lambda player, opponent, strength, seed, line: 26 if seed > 5 else 19)
     return Operated(tmp_path)
 
 

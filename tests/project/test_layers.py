@@ -18,7 +18,7 @@ ORDER = """
 
     engine.layout  engine.processors  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
-    engine.kernels  engine.search  engine.short_searches  engine.policy
+    engine.kernels  engine.search  engine.short_searches  engine.policy  engine.strength
     engine.warmup
     engine.bench  engine.training  engine.studies  engine
 

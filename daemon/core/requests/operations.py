@@ -373,10 +373,8 @@ class Operations:
 
 
 def _people_data(line: PlayedLine, rating: int, seed: int) -> Data:
-    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move after ``line``, and one
-    move drawn so.
-
-    ``seed`` 0 draws another move each time.
+    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move after ``line``, and the
+    move that the strength ``rating`` plays. ``seed`` 0 draws another move each time.
     """
     position = line.last
     if not position.moves:
@@ -389,5 +387,5 @@ def _people_data(line: PlayedLine, rating: int, seed: int) -> Data:
         {"move": square_text(move).lower(), "chance": round(chance, 4)}
         for move, chance in sorted(found.items(), key=lambda item: -item[1])
     ]
-    drawn = people.drawn(found, position.player, position.opponent, seed)
-    return {"move": square_text(drawn).lower(), "moves": moves}
+    move = people.human_move(position.player, position.opponent, rating, seed, line.moves)
+    return {"move": square_text(move).lower(), "moves": moves}

@@ -1,4 +1,4 @@
-"""Moves as people choose them: for the option `strength`, the operation `people.get` and `desdaemon.Engine`.
+"""Moves as people choose them, and as the option `strength` plays: for it, `people.get` and `desdaemon.Engine`.
 
 Any thread may call the functions. They raise `EngineFailure` if the policy or the search cannot be loaded.
 """
@@ -18,19 +18,19 @@ from desdaemon.protocol.othello.rules import PASS
 from .loader import EngineFailure
 
 if TYPE_CHECKING:
-    from desdaemon.engine.policy import HumanPolicy
+    from desdaemon.engine.strength import StrengthPolicy
 
 _LOCK = Lock()
 
 
 @contextmanager
-def _policy() -> Iterator[HumanPolicy]:
+def _policy() -> Iterator[StrengthPolicy]:
     """Return a context manager: within the block its value, the shipped policy, belongs to the caller."""
-    from desdaemon.engine.policy import HumanPolicy
+    from desdaemon.engine.strength import StrengthPolicy
 
     with _LOCK:
         try:
-            policy = HumanPolicy.load()
+            policy = StrengthPolicy.load()
         except (LibraryError, WeightsError, OSError, MemoryError) as error:
             raise EngineFailure(str(error)) from None
         yield policy
@@ -41,18 +41,19 @@ def chances(player: int, opponent: int, rating: int, line: Sequence[int] = ()) -
     are the moves that led to the position, empty if they are not known.
     """
     with _policy() as policy:
-        return policy.probabilities(player, opponent, rating, line[-1] if line else PASS)
+        return policy.probabilities(player, opponent, rating, _last(line), 0.0)
 
 
-def human_move(player: int, opponent: int, rating: int, seed: int, line: Sequence[int] = ()) -> int:
-    """Return a legal move of ``player`` as people of a rating choose it after ``line``; ``seed`` as in `drawn`."""
-    return drawn(chances(player, opponent, rating, line), player, opponent, seed)
-
-
-def drawn(found: dict[int, float], player: int, opponent: int, seed: int) -> int:
-    """Return a move drawn by the chances ``found`` of a position's moves: with the same ``seed`` the same move, with 0
-    another one each time.
+def human_move(player: int, opponent: int, strength: int, seed: int, line: Sequence[int] = ()) -> int:
+    """Return the move that a strength plays for ``player``, who has at least one, after ``line``: with the same
+    ``seed`` the same move, with 0 another one each time.
     """
     from desdaemon.engine.policy import drawn
 
+    with _policy() as policy:
+        found = policy.probabilities(player, opponent, strength, _last(line))
     return drawn(found, player, opponent, seed or int.from_bytes(os.urandom(8), "little"))
+
+
+def _last(line: Sequence[int]) -> int:
+    return line[-1] if line else PASS

@@ -305,7 +305,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "people_moves": _added(
         "people",
-        Field("move", "str", "A move drawn by the chances.", nil="the game is over"),
+        Field("move", "str", "The move that the strength `rating` plays.", nil="the game is over"),
         Field("moves", "[people_move]", "Legal moves, the likeliest first; `pa` alone for a forced pass."),
     ),
     "people_move": _added(

@@ -1,0 +1,100 @@
+"""How the option `strength` plays: as people of that rating, but with fewer mistakes.
+
+Moves drawn as people of a rating choose them play weaker than these people, since the draws mix the mistakes of many,
+and the more so the higher the rating. So the chance of each move is multiplied by e to the power of its value, in discs
+by a search, times a weight: `WEIGHTS` has those with which two strengths score against each other as people do whose
+ratings differ as much.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_right
+from functools import cache
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.policy import HumanPolicy
+from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+RARE = 0.03
+"""With a weight, moves are left out that are less likely than this times the chance of the likeliest."""
+DEPTHS = ((0, 5), (2100, 7))
+"""Plies of the searches after each move, from a strength on."""
+SOLVED_EMPTIES = 10
+"""Most empty squares after a move from which it is searched to the end."""
+_HASH_BITS = 14
+
+WEIGHTS = (
+    (800, 0.0),
+    (1000, 0.0),
+    (1500, 0.015),
+    (1800, 0.06),
+    (2000, 0.12),
+    (2200, 0.28),
+    (2300, 0.39),
+    (2400, 0.56),
+    (2500, 1.2),
+    (2700, 4.0),
+)
+"""The weight, per disc, of some strengths, as `python tests/lab strengths` found it; others lie on lines between."""
+
+
+def weight_of(strength: float) -> float:
+    """Return the weight of values at a strength."""
+    place = min(max(1, bisect_right([row[0] for row in WEIGHTS], strength)), len(WEIGHTS) - 1)
+    (low, first), (high, second) = WEIGHTS[place - 1 : place + 1]
+    return first + (second - first) * (strength - low) / (high - low)
+
+
+class StrengthPolicy:
+    """Moves as the option `strength` plays them. For one thread at a time."""
+
+    def __init__(self, people: HumanPolicy) -> None:
+        self._people = people
+        self._searcher = Searcher(hash_bits=_HASH_BITS)
+
+    @classmethod
+    @cache
+    def load(cls) -> StrengthPolicy:
+        """Return that of the shipped policy, made once in a process; raises what `HumanPolicy.load` raises."""
+        return cls(HumanPolicy.load())
+
+    def probabilities(
+        self, player: int, opponent: int, strength: float, last: int = rules.PASS, weight: float | None = None
+    ) -> dict[int, float]:
+        """Return the chances, from 0 to 1, of the legal moves of ``player``, who has at least one; moves that are left
+        out have none. ``last`` is as for `HumanPolicy.probabilities`; ``weight`` replaces that of the strength.
+        """
+        chances = self._people.probabilities(player, opponent, strength, last)
+        weight = weight_of(strength) if weight is None else weight
+        if not weight:
+            return chances
+        rare = RARE * max(chances.values())
+        likely = {move: chance for move, chance in chances.items() if chance >= rare}
+        if len(likely) == 1:
+            return dict.fromkeys(likely, 1.0)
+        depth = next(plies for least, plies in reversed(DEPTHS) if strength >= least)
+        values = self._values([rules.play(player, opponent, move) for move in likely], depth)
+        best = max(values)
+        raised = {
+            move: chance * math.exp(weight * (value - best))
+            for (move, chance), value in zip(likely.items(), values, strict=True)
+        }
+        total = sum(raised.values())
+        return {move: each / total for move, each in raised.items()}
+
+    def _values(self, children: list[tuple[int, int]], depth: int) -> list[float]:
+        """Return the values, in discs for the side that has moved, of the positions after a position's moves, by
+        searches of ``depth`` plies.
+        """
+        own, other = (array("Q", boards) for boards in zip(*children, strict=True))
+        scores = array("q", bytes(8 * len(children)))
+        empties = rules.empties(*children[0])
+        limits = Limits(empties if empties <= SOLVED_EMPTIES else depth, Selectivity.FULL)
+        self._searcher.clear()
+        at, beside, found = (each.buffer_info()[0] for each in (own, other, scores))
+        self._searcher.score_many(at, beside, found, len(children), limits)
+        return [-float(score) for score in scores]

@@ -1,0 +1,158 @@
+"""`python tests/lab strengths PLAYER ...`: how strong strengths, levels, and people as the policy plays them are.
+
+A player is a level (``level-3``), a strength (``strength-1500``), or a strength with another weight of the values of
+moves (``1500*0.2``). Each plays the next ones of the list, from the openings that `desdaemon match` has without a file,
+in processes of this program, which is faster than `match`. The table has the Elo of all players fitted together, with
+95 % errors. ``--with FILE`` counts games that were played before, by players of these names (``level 3``), two after
+each other from one opening. ``--anchor 1000`` adds the rows of `desdaemon.engine.strength.WEIGHTS` for strengths that
+are listed with more than one weight: those with which they are as far apart as their names, where 1000 has the least
+weight listed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from desdaemon.clients.match.openings import listed_openings
+from desdaemon.clients.match.results.ratings import Pairing, Ratings, ratings
+from desdaemon.clients.match.results.statistics import Cluster
+from desdaemon.engine.limits import level_limits
+from desdaemon.engine.policy import drawn
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.strength import StrengthPolicy
+from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.games.bases import FileGame, read_games, write_games
+from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position
+from desdaemon.protocol.system.terminal import ProgressLine
+
+_HASH_BITS = 16
+
+Task = tuple[int, int, int]
+"""Two players' places in the list, the first of them to have Black first, and an opening's."""
+
+
+class Player(NamedTuple):
+    """A level, or else a strength with the weight of values; None is the strength's own."""
+
+    name: str
+    level: int = -1
+    strength: int = 0
+    weight: float | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Player:
+        kind, _, number = text.partition("-")
+        if kind == "level":
+            return cls(f"level {number}", level=int(number))
+        if kind == "strength":
+            return cls(f"strength {number}", strength=int(number))
+        strength, _, weight = text.partition("*")
+        return cls(text, strength=int(strength), weight=float(weight))
+
+    def move(self, position: Position, last: int, seed: int) -> int:
+        """Return this player's answer to the move ``last``, drawn with ``seed``."""
+        if self.level >= 0:
+            limits = level_limits(self.level, position.empties)
+            return _searcher().search(position.player, position.opponent, limits).lines[0].move
+        own, other = position.player, position.opponent
+        chances = StrengthPolicy.load().probabilities(own, other, self.strength, last, self.weight)
+        return drawn(chances, own, other, seed)
+
+
+@cache
+def _searcher() -> Searcher:
+    return Searcher(hash_bits=_HASH_BITS)
+
+
+def game(opening: GameRecord, black: Player, white: Player, seed: int) -> GameRecord:
+    """Return a game from the end of an opening."""
+    position, moves = opening.final, list(opening.moves)
+    while not position.over:
+        mover = black if position.black_to_move else white
+        move = rules.PASS if position.must_pass else mover.move(position, moves[-1].move, seed)
+        position = position.after(move)
+        moves.append(PlayedMove(move, 0.0))
+    return opening._replace(moves=tuple(moves), black=black.name, white=white.name)
+
+
+def _pair(players: Sequence[Player], openings: Sequence[GameRecord], task: Task) -> tuple[GameRecord, GameRecord]:
+    first, second, number = players[task[0]], players[task[1]], task[2]
+    return game(openings[number], first, second, number + 1), game(openings[number], second, first, number + 1)
+
+
+def played(players: Sequence[Player], games: int, reach: int, seed: int, processes: int) -> Iterator[GameRecord]:
+    """Yield ``games`` games of each player against the next ``reach`` ones, two after each other from one opening."""
+    openings = listed_openings(games // 2, seed).openings if games else []
+    met = [(k, other) for k in range(len(players)) for other in range(k + 1, min(len(players), k + 1 + reach))]
+    tasks = [(*pair, number) for number in range(len(openings)) for pair in met]
+    line = ProgressLine()
+    with ProcessPoolExecutor(processes) as pool:
+        results = pool.map(partial(_pair, players, openings), tasks, chunksize=4)
+        for done, pair in enumerate(results):
+            line.show(f"{2 * done} of {2 * len(tasks)} games")
+            yield from pair
+    line.clear()
+
+
+def fitted(players: Sequence[Player], records: Sequence[GameRecord]) -> Ratings | None:
+    """Return the ratings of players by games, two after each other from one opening; others' games do not count."""
+    place = {player.name: k for k, player in enumerate(players)}
+    found: dict[tuple[int, int], list[Cluster]] = {}
+    for one, other in zip(records[::2], records[1::2], strict=True):
+        if one.black in place and one.white in place:
+            scores = black_score(one.final), -black_score(other.final)
+            points = sum((each > 0) + (each == 0) / 2 for each in scores) / 2
+            found.setdefault((place[one.black], place[one.white]), []).append([(points, 1.0)])
+    return ratings(len(players), [Pairing(*pair, clusters) for pair, clusters in found.items()])
+
+
+def weights(players: Sequence[Player], elo: Sequence[float], anchor: int) -> Iterator[tuple[int, float]]:
+    """Yield strengths with the weights at which they are as far apart as their names."""
+    listed: dict[int, list[tuple[float, float]]] = {}
+    for player, rating in zip(players, elo, strict=True):
+        if player.weight is not None:
+            listed.setdefault(player.strength, []).append((player.weight, rating))
+    zero = min(listed[anchor])[1] - anchor
+    for strength, found in sorted(listed.items()):
+        if len(found) > 1:
+            steps = list(pairwise(sorted(found)))
+            # Beyond the ends the first and the last line go on.
+            (low, first), (high, second) = next((step for step in steps if strength + zero < step[1][1]), steps[-1])
+            yield strength, max(0.0, low + (high - low) * (strength + zero - first) / (second - first))
+
+
+def main(arguments: list[str]) -> int:
+    """Print the tables; returns the exit status."""
+    parser = Parser(prog="python tests/lab strengths", description=__doc__)
+    parser.add_argument("players", nargs="+", metavar="PLAYER", type=Player.of)
+    parser.add_argument("--games", type=whole(0, 10**5), default=100, help="of each two that meet")
+    parser.add_argument("--reach", type=whole(1, 100), default=1, help="how many of the next ones each meets")
+    parser.add_argument("--seed", type=int, default=1, help="which openings")
+    parser.add_argument("--processes", type=whole(1, 256), default=1)
+    parser.add_argument(
+        "--with", dest="earlier", action="append", default=[], metavar="FILE", help="games to count too"
+    )
+    parser.add_argument("--anchor", type=int, help="the strength that the others are measured from")
+    parser.add_argument("--save", default="", metavar="FILE", help="write the games to this file, such as games.ggf")
+    asked = parser.parse_args(arguments)
+    records = list(played(asked.players, asked.games, asked.reach, asked.seed, asked.processes))
+    if asked.save:
+        write_games(asked.save, map(FileGame, records))
+    earlier = [game.record for path in asked.earlier for game in read_games(path)]
+    found = fitted(asked.players, records + earlier)
+    if found is None:
+        sys.stderr.write("no games connect these players\n")
+        return 1
+    for player, elo, error in zip(asked.players, found.elo, found.error, strict=True):
+        sys.stdout.write(f"{player.name:12} {elo:+7.0f} {error:5.0f}\n")
+    if asked.anchor:
+        for strength, weight in weights(asked.players, found.elo, asked.anchor):
+            sys.stdout.write(f"    ({strength}, {weight:.3f}),\n")
+    return 0
