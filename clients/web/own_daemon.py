@@ -15,6 +15,9 @@ from pathlib import Path
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.match.engine_process import OWN_COMMAND
 from desdaemon.clients.match.process_groups import GROUPS
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.configuration import configuration_path, configure
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, platform
 from desdaemon.protocol.wire.connection import read_connection
@@ -24,6 +27,20 @@ _START_S = 300.0
 
 _POLL_S = 0.02
 _END_S = 20.0
+
+
+def usual_book() -> str:
+    """Return what ``--book`` is where nobody names a book: the one that ships, "" if the configuration file names one or
+    cannot be used, of which the daemon tells.
+    """
+    path = configuration_path()
+    if not os.path.isfile(path):  # noqa: PTH113
+        return BUILTIN_BOOK
+    try:
+        names, _ = configure(SessionSettings(), path, "serve")
+    except (BadInput, OSError):
+        return ""
+    return "" if "book-file" in names else BUILTIN_BOOK
 
 
 def make_book(path: str) -> None:

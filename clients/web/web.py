@@ -48,7 +48,7 @@ def command_line() -> Parser:
     add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
     add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
     add("--server-key", metavar="KEY", help="that daemon's public key, if the key file lacks it")
-    add("--book", metavar="FILE", help="the book of the daemon that is started, builtin for the one that ships")
+    add("--book", metavar="FILE", help="the book of the daemon that is started; by default the one that ships")
     add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
     add(
@@ -104,9 +104,9 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     if named.endpoint:
         yield named.endpoint
         return
-    from .own_daemon import OwnDaemon, make_book
+    from .own_daemon import OwnDaemon, make_book, usual_book
 
-    book = named.book or ""
+    book = usual_book() if named.book is None else named.book
     if book not in ("", BUILTIN_BOOK):
         book = os.path.abspath(book)  # noqa: PTH100
         if not os.path.exists(book):  # noqa: PTH110

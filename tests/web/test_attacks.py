@@ -282,10 +282,11 @@ def test_a_book_that_takes_no_changes_is_saved_under_a_name_of_the_gateway_s(dae
 
 
 def test_a_copy_outlives_the_daemon_that_was_started_for_the_page(tmp_path: Path) -> None:
-    web = Web(tmp_path, "--book", "builtin", XDG_DATA_HOME=str(tmp_path))
+    # Without --book it is the one that ships.
+    web = Web(tmp_path, XDG_DATA_HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path))
     with_page(web, lambda page: page.final("book.save"))  # type: ignore[arg-type, return-value]
     assert web.end() == 0
-    (copy,) = (tmp_path / "desdaemon" / "web").glob("*.book")
+    (copy,) = (tmp_path / "desdaemon" / "web").glob("builtin-*.book")
     assert copy.stat().st_size > 0
 
 

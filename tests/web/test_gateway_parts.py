@@ -22,6 +22,7 @@ from desdaemon.clients.web.access import Access, Place, lasting_key
 from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
+from desdaemon.clients.web.own_daemon import usual_book
 from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES, page_files, page_weight
 from desdaemon.protocol.commands import READER
 from desdaemon.protocol.errors import BadInput
@@ -356,3 +357,20 @@ def test_a_bad_command_line() -> None:
         assert done.returncode in (1, 2), arguments
         assert (done.stdout, done.stderr.count("\n")) == ("", 1), done.stderr
         assert told in done.stderr
+
+
+def test_the_book_that_ships_is_used_where_the_configuration_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert usual_book() == "builtin"
+    (tmp_path / "desdaemon").mkdir()
+    for content, book in (
+        ("level = 8", "builtin"),
+        ('[gtp]\nbook-file = "x"', "builtin"),
+        ('book-file = "x"', ""),
+        ('[serve]\nbook-file = "x"', ""),
+        ("nonsense", ""),
+    ):
+        (tmp_path / "desdaemon" / "config.toml").write_text(content)
+        assert usual_book() == book, content

@@ -49,7 +49,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l eval-file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l server-key -r -d 'that daemon\'s public key, if the key file lacks it'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l book -r -d 'the book of the daemon that is started, builtin for the one that ships'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l book -r -d 'the book of the daemon that is started; by default the one that ships'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l threads -r -d 'search threads of the daemon that is started'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l eval-file -r -d 'evaluation weights of the daemon that is started'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l listen -r -d 'HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port 6480'
