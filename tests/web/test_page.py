@@ -113,6 +113,7 @@ def test_a_game_by_keyboard_alone(visit: Visit, plies: int) -> None:
         assert await tab.evaluate("desdaemon.game.line().at(-1)===desdaemon.game.now")
         await tab.press("?")
         assert await tab.evaluate("document.getElementById('keys').open")
+        assert await tab.evaluate("document.getElementById('keys').scrollTop") == 0
         await tab.press("Escape")
         assert not await tab.evaluate("document.getElementById('keys').open")
 

@@ -183,7 +183,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         await tab.click("#lesson-line button:nth-child(2)")
         assert (await tab.evaluate(NUMBERS))["1"] == wrong
         assert len(await tab.evaluate(NUMBERS)) == 2 - line[:2].count("\u2013")
-        await tab.point("#told")
+        await tab.point("#lesson-told")
         assert (await tab.evaluate(NUMBERS))["1"] == wrong
         # The better move when it is asked for.
         await tab.click("#lesson-better")
@@ -434,6 +434,51 @@ def test_nothing_is_cut_off(visit: Visit) -> None:
                     await tab.resize(width, height)
                     assert await tab.evaluate("document.documentElement.scrollWidth") <= width, (state, language)
                     assert await tab.evaluate(outside) == [], (state, language, width)
+
+    visit(talk, linked(0), hints=False)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1280, 660), (390, 844)])
+def test_the_board_keeps_its_size(visit: Visit, width: int, height: int) -> None:
+    """Whatever is told below it; at the end of a game with many mistakes too, whose list has a height of its own."""
+    box = "(({ x, width, height }) => [x, width, height])(document.getElementById('board').getBoundingClientRect())"
+    game = random_game(5, 60)
+    names = [referee.name(one.move).lower() for one in game.moves if one.move != PASS]
+    end = """desdaemon.teacher.note(Object.fromEntries(desdaemon.game.line().slice(0, -1)
+        .map((node, at) => [desdaemon.game.key(node), { [desdaemon.game.line()[at + 1].move]: 5 }])))"""
+    reach = (
+        "(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(document.querySelector(%r).getBoundingClientRect())"
+    )
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.resize(width, height)
+        await teach(tab, 0)
+        wanted = await tab.evaluate(box)
+        for state in (
+            f"desdaemon.play({worst(0)!r})",
+            "desdaemon.lesson.tell('why')",
+            "desdaemon.lesson.tell('better')",
+            "desdaemon.lesson.takeBack()",
+            "(desdaemon.teacher.held = 'a1', desdaemon.lesson.draw())",
+        ):
+            await tab.evaluate(f"void {state}")
+            assert await tab.evaluate(box) == wanted, state
+        await tab.evaluate(f"desdaemon.game.open({{ moves: {''.join(names)!r} }}, true)")
+        assert await tab.evaluate("desdaemon.game.over")
+        await tab.evaluate(f"{end}, desdaemon.lesson.draw()")
+        assert await tab.evaluate(f"{FACTS}.length") > 40
+        assert await tab.evaluate(box) == wanted
+        inner, outer = [
+            await tab.evaluate(f"document.querySelector({one!r}).getBoundingClientRect().bottom")
+            for one in ("#lesson-facts", ".play")
+        ]
+        assert inner < outer
+        # By the keys the last mistake is reached, and what stands below the list by scrolling the page.
+        await tab.evaluate("document.querySelector('#lesson-facts li:last-child button').focus()")
+        assert await tab.evaluate("document.getElementById('lesson-facts').scrollTop") > 0
+        for button in ("#lesson-again", "#new-game"):
+            await tab.evaluate(f"document.querySelector({button!r}).scrollIntoView({{ block: 'center' }})")
+            assert await tab.evaluate(reach % button)
 
     visit(talk, linked(0), hints=False)
 

@@ -241,6 +241,8 @@ export class Lesson {
     const focused = document.activeElement;
     if (!warning) this.told = "";
     byId("lesson").hidden = !choosing && !side;
+    byId("play").classList.toggle("taught", Boolean(side && !choosing));
+    byId("told").hidden = Boolean(warning);
     byId("lesson").classList.toggle("warns", Boolean(warning));
     byId("lesson-form").hidden = !choosing;
     byId("lesson-box").classList.toggle("idle", !warning && !over);
