@@ -24,7 +24,7 @@ SPOKEN = "document.getElementById('spoken').textContent"
 WARNED = "desdaemon.teacher.warning?.move"
 CHOICE = "document.querySelectorAll('.square.playable').length > 1"
 READ = f"(desdaemon.teacher.key === desdaemon.game.key() || !({CHOICE})) && !desdaemon.teacher.running"
-SHOWN = "['back', 'why', 'better', 'anyway', 'again', 'analyse', 'end']"
+SHOWN = "['back', 'why', 'better', 'instead', 'anyway', 'again', 'analyse', 'end']"
 SHOWN += ".filter(name => document.getElementById(`lesson-${name}`).checkVisibility())"
 NUMBERS = "Object.fromEntries([...document.querySelectorAll('.square')]"
 NUMBERS += (
@@ -179,6 +179,11 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         spoken = await tab.evaluate(SPOKEN)
         assert all(fact in spoken for fact in facts)
         assert right not in " ".join([*facts, await tab.evaluate(TOLD)])
+        few = "Who has few moves must soon give something away."
+        assert (few in facts) == any("to choose from" in fact or "leaves" in fact for fact in facts)
+        assert "Press a move to see its position." in await tab.evaluate(
+            "document.getElementById('lesson-line').textContent"
+        )
         # Step by step, by touch or key; it stays when the pointer goes.
         await tab.click("#lesson-line button:nth-child(2)")
         assert (await tab.evaluate(NUMBERS))["1"] == wrong
@@ -192,6 +197,10 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         assert (await tab.evaluate(FACTS))[-1] == (
             f"With best play: {ending(scores[right])}, instead of {ending(scores[wrong])}."
         )
+        # It may be played at once; nothing warns any more.
+        assert await tab.evaluate(SHOWN) == ["back", "why", "better", "instead"]
+        assert await tab.evaluate("document.getElementById('lesson-instead').textContent") == f"Play {right} instead"
+        assert not await tab.evaluate("document.getElementById('lesson').classList.contains('warns')")
         # Taken back: the position is as it was, and the good move is played at once.
         await tab.click("#lesson-back")
         assert await tab.evaluate(NUMBERS) == {}
@@ -295,6 +304,74 @@ def test_a_move_waits_for_the_search_that_judges_it(visit: Visit) -> None:
     visit(talk, linked(0), hints=False)
 
 
+def test_the_better_move_is_played_by_its_button(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await teach(tab, 1)
+        await tab.evaluate(f"desdaemon.play({worst(1)!r})")
+        await tab.click("#lesson-why")
+        await tab.click("#lesson-better")
+        await tab.click("#lesson-instead")
+        await tab.until("desdaemon.game.now.ply > 0")
+        assert await tab.evaluate("desdaemon.game.line()[1].move") == best(1)
+
+    visit(talk, linked(1), hints=False)
+
+
+def test_a_sentence_and_the_board_speak_of_the_same_position(visit: Visit) -> None:
+    """After e3 and f3 White has 11 moves against 8 of Black once c2 is played: the eighth move of this line."""
+    line = "f3 c5 e6 d2 c3 f5 c1 c2"
+    other = "f4 c5"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate(f"({START_GAME})(true, 4)")
+        await tab.until(READ)
+        await tab.evaluate(
+            f"""desdaemon.teacher.warning = {{ move: "f3", lost: 8, own: {{ move: "f3", score: -1, pv: {line!r} }},
+                best: {{ move: "f4", score: 7, pv: {other!r} }} }};
+            desdaemon.lesson.facts = () => [{{ kind: "moves", move: "c2", own: 8, others: 11, count: 8 }}]"""
+        )
+        await tab.evaluate("desdaemon.lesson.tell('why')")
+        assert (await tab.evaluate(FACTS))[0] == "After c2 you have 8 moves to choose from, and White 11."
+        assert (
+            await tab.evaluate("document.querySelector('#lesson-line [aria-pressed=true]').textContent.trim()") == "c2"
+        )
+        assert (await tab.evaluate(NUMBERS))["8"] == "c2"
+
+    visit(talk, "#m=d3e3", hints=False)
+
+
+def test_no_clock_runs_while_the_engine_is_prepared(visit: Visit) -> None:
+    wrong = worst(0)
+
+    async def talk(tab: BrowserTab) -> None:
+        # The engine's answers come when they are let through, as on a new installation after a minute.
+        await tab.evaluate(
+            """window.waiting = [];
+            window.ask = desdaemon.socket.ask.bind(desdaemon.socket);
+            desdaemon.socket.ask = (op, args, partial) => op !== "analyze" ? ask(op, args, partial) : Object.assign(
+                new Promise(resolve => { waiting.push(() => ask(op, args).then(resolve)); }), { cancel() {} });"""
+        )
+        used = "(desdaemon.player.since -= 60_000, desdaemon.player.tick(), desdaemon.player.used)"
+        black = PROBLEMS[0][0].black_to_move
+        await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
+        prepared = "The engine is being prepared; the first time this takes up to a minute."
+        assert await tab.evaluate(TOLD) == prepared
+        assert max((await tab.evaluate(used)).values()) < 30_000
+        await tab.click(f'[data-square="{wrong}"]')
+        assert await tab.evaluate(TOLD) == f"One moment: {wrong} is looked at … {prepared}"
+        assert max((await tab.evaluate(used)).values()) < 30_000
+        # The form has the engine prepared before a game begins.
+        await tab.evaluate("waiting.length = 0, desdaemon.lesson.choose(true)")
+        assert await tab.evaluate("waiting.length") > 0
+        await tab.evaluate("void waiting.forEach(let_through => let_through())")
+        await tab.until("desdaemon.teacher.prepared")
+        await tab.click("#lesson-start")
+        assert "prepared" not in await tab.evaluate(TOLD)
+        assert max((await tab.evaluate(used)).values()) > 30_000
+
+    visit(talk, linked(0), hints=False)
+
+
 @pytest.mark.parametrize("warn", [2, 64])
 def test_the_loss_to_be_warned_of_is_chosen(visit: Visit, warn: int) -> None:
     wrong = worst(2)
@@ -344,6 +421,18 @@ def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
         await tab.until(f"window.desdaemon?.lesson && {TOLD} === {told!r}")
         await tab.click("#lesson-facts button")
         assert await tab.evaluate("desdaemon.game.board()") == board_text(position)
+        # A better founded result changes both lists of mistakes alike.
+        await tab.evaluate("desdaemon.game.go(desdaemon.game.line().at(-1))")
+        await tab.evaluate(
+            f"""(key => {{
+                const own = desdaemon.knowledge.ofMove(key, {wrong!r});
+                desdaemon.knowledge.known.get(key).set({wrong!r}, {{ ...own, score: own.score - 1 }});
+                desdaemon.refresh(), desdaemon.lesson.draw();
+            }})(desdaemon.game.key(desdaemon.game.root))"""
+        )
+        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong] + 1} lost"]
+        listed = "document.getElementById('mistakes').textContent"
+        assert f"{lost[wrong] + 1} lost" in await tab.evaluate(listed)
         # Another game has its own.
         await tab.press("Shift+r")
         assert await tab.evaluate("desdaemon.teacher.warned") == {}
@@ -407,6 +496,10 @@ def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, hei
         assert await tab.evaluate("document.getElementById('black-name').textContent") == "rated 800"
         for scheme in ("light", "dark"):
             await tab.prefer(prefers_color_scheme=scheme)
+            # The small discs are those of the board on a ground that is neither.
+            for side, colour in (("black", "rgb(22, 24, 23)"), ("white", "rgb(247, 245, 238)")):
+                drawn = f"getComputedStyle(document.querySelector('.stone.{side}')).backgroundImage"
+                assert colour in await tab.evaluate(drawn)
             assert await tab.evaluate("document.documentElement.scrollWidth") <= width
 
     visit(talk)

@@ -359,6 +359,8 @@ export class App {
     this.drawing = window.setTimeout(() => {
       this.drawing = 0;
       this.panes.game.draw();
+      // The list of mistakes follows an analysis, unless the focus is in it.
+      if (this.game.over && !byId("lesson-facts").contains(document.activeElement)) this.lesson.draw();
     }, PANE_MS);
   }
 

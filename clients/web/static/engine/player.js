@@ -112,7 +112,7 @@ export class Player {
   }
 
   tick() {
-    if (this.paused || this.app.game.over) {
+    if (this.paused || this.app.game.over || this.app.teacher.waiting) {
       this.since = performance.now();
       return;
     }

@@ -1,7 +1,8 @@
 // The teacher: reads each position in which the user is to move against the engine, and holds moves that lose much.
 
-import { after, legalMoves } from "../model/rules.js";
+import { START, after, legalMoves } from "../model/rules.js";
 import { read, write } from "../model/store.js";
+import { steps } from "./review.js";
 
 /** How deep positions are read, and for how long at most, so that an answer does not wait for it. */
 const LEVEL = 16;
@@ -24,6 +25,8 @@ export class Teacher {
     this.running = null;
     /** The move that waits for the search, "" for none. */
     this.held = "";
+    /** Whether the engine has answered: on a new installation it is compiled first. */
+    this.prepared = false;
     /** What the user is warned of now. @type {Warning|null} */
     this.warning = null;
     /** The moves of this game that the user was warned of, by position, and what they lose. @type {Record<string, Record<string, number>>} */
@@ -35,7 +38,31 @@ export class Teacher {
     app.preferences.addEventListener("change", (event) => {
       if (["black", "white", "warn"].includes(/** @type {CustomEvent} */ (event).detail)) this.follow();
     });
+    if (this.side) this.prepare();
     this.look();
+  }
+
+  /** Have the engine loaded before the first move waits for it. */
+  async prepare() {
+    if (this.prepared) return;
+    try {
+      await this.app.socket.ask("analyze", { board: `${START} X`, level: 1, book: "ignore", priority: 3 });
+      this.answered();
+    } catch (refusal) {
+      this.app.complain(refusal);
+    }
+  }
+
+  /** Note that the engine is there. */
+  answered() {
+    if (this.prepared) return;
+    this.prepared = true;
+    this.app.lesson.draw();
+  }
+
+  /** Whether the user waits for the engine, so that no clock runs. */
+  get waiting() {
+    return Boolean(this.side) && (Boolean(this.held) || !this.prepared);
   }
 
   /** The side that the user plays with warnings, against the engine; "" without. */
@@ -73,6 +100,7 @@ export class Teacher {
     const asked = (this.running = app.socket.ask("analyze", { board: app.game.board(), multipv: count, level: LEVEL, time_ms: TIME_MS, book: "ignore", priority: 3 }));
     try {
       const { moves } = await asked;
+      this.answered();
       if (this.running !== asked) return;
       this.found = moves;
       if (app.knowledge.add(key, moves)) app.learnt(key);
@@ -106,20 +134,22 @@ export class Teacher {
     return { move, lost, own, best };
   }
 
-  /** Return the moves of the present line that were played in spite of a warning, the number of other moves that the
-   * user was warned of, and the discs that these would have lost. */
+  /** Return the moves of the present line that were played in spite of a warning, each with what it loses by the best
+   * founded results, as the game's pane lists it; the number of other moves that the user was warned of, and the discs that
+   * these would have lost. */
   tally() {
     const { game } = this.app;
     const line = game.line();
-    const made = line.slice(0, -1).flatMap((node, at) => {
+    const judged = steps(this.app);
+    const played = line.slice(0, -1).flatMap((node, at) => {
       const { move } = line[at + 1];
-      const lost = this.warned[game.key(node)]?.[move];
-      return lost ? [{ node, move, lost }] : [];
+      const warned = this.warned[game.key(node)]?.[move];
+      return warned ? [{ node, move, warned, lost: judged[at].judged ? judged[at].lost : warned }] : [];
     });
+    const made = played.filter(({ lost }) => lost);
     const all = Object.values(this.warned).flatMap((one) => Object.values(one));
     /** @param {number[]} losses */
     const sum = (losses) => losses.reduce((total, lost) => total + lost, 0);
-    const lost = sum(made.map((one) => one.lost));
-    return { made, lost, avoided: all.length - made.length, saved: sum(all) - lost };
+    return { made, lost: sum(made.map((one) => one.lost)), avoided: all.length - played.length, saved: sum(all) - sum(played.map((one) => one.warned)) };
   }
 }

@@ -41,7 +41,8 @@ export class Lesson {
     press("lesson-back", () => this.takeBack());
     press("lesson-why", () => this.tell("why"));
     press("lesson-better", () => this.tell("better"));
-    press("lesson-anyway", () => this.playAnyway());
+    press("lesson-instead", () => this.place("best"));
+    press("lesson-anyway", () => this.place("own"));
     press("lesson-again", () => this.choose(true));
     press("lesson-analyse", () => {
       app.pane("game");
@@ -85,6 +86,7 @@ export class Lesson {
   choose(open) {
     if (open) {
       this.app.stopAll();
+      this.app.teacher.prepare();
       this.preset();
     }
     this.choosing = open;
@@ -122,9 +124,10 @@ export class Lesson {
     return true;
   }
 
-  playAnyway() {
+  /** Play the move warned of, or the best one. @param {"own"|"best"} which */
+  place(which) {
     const { warning } = this.app.teacher;
-    if (warning) this.app.place(warning.move);
+    if (warning) this.app.place(warning[which].move);
   }
 
   /** Warn of the move that the teacher holds. */
@@ -141,8 +144,8 @@ export class Lesson {
   tell(told) {
     if (!this.app.teacher.warning) return false;
     this.told = told;
-    const seen = this.facts(told).filter(({ kind }) => kind !== "moves");
-    this.count = seen.length ? seen[0].count : told === "why" ? 2 : 1;
+    // The board shows the position that the first sentence speaks of.
+    this.count = this.facts(told)[0]?.count ?? (told === "why" ? 2 : 1);
     this.draw();
     byId("lesson").scrollIntoView({ block: "nearest" });
     speak([this.text(), ...this.reasons(), this.line().join(" ")].join(" "));
@@ -180,7 +183,8 @@ export class Lesson {
     const end = (score) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
     const [own, best] = [warning.own.score, warning.best.score].map(end);
     const ends = t("endsWith", told === "why" ? { now: own, instead: best } : { now: best, instead: own });
-    return [...new Set([...texts(told, facts), ...texts("missed", missed), ends])];
+    const few = [...facts, ...missed].some(({ kind }) => kind === "moves") ? [t("fewMoves")] : [];
+    return [...new Set([...texts(told, facts), ...texts("missed", missed), ...few, ends])];
   }
 
   /** Which mistakes were avoided and made in a finished game; "" without a teacher. */
@@ -195,8 +199,8 @@ export class Lesson {
   /** What stands first in the box. */
   text() {
     const { teacher, preferences } = this.app;
-    const { warning, held } = teacher;
-    if (held) return t("looksAt", { move: held });
+    const { warning, held, prepared } = teacher;
+    if (held || (teacher.side && !prepared && !warning)) return [held && t("looksAt", { move: held }), prepared ? "" : t("prepares")].filter(Boolean).join(" ");
     if (!warning) return this.summary() || t("lessonOn", { n: preferences.get("warn") });
     if (this.told === "better") return t("isBetter", { move: warning.best.move });
     return t(warning.own.exact && warning.best.exact ? "warnsExact" : "warns", { move: warning.move, n: warning.lost });
@@ -243,7 +247,7 @@ export class Lesson {
     byId("lesson").hidden = !choosing && !side;
     byId("play").classList.toggle("taught", Boolean(side && !choosing));
     byId("told").hidden = Boolean(warning);
-    byId("lesson").classList.toggle("warns", Boolean(warning));
+    byId("lesson").classList.toggle("warns", Boolean(warning) && this.told !== "better");
     byId("lesson-form").hidden = !choosing;
     byId("lesson-box").classList.toggle("idle", !warning && !over);
     byId("lesson-box").hidden = choosing;
@@ -252,8 +256,12 @@ export class Lesson {
     app.board.pin(warning && { line: this.line(), count: this.count });
     byId("lesson-told").textContent = this.text();
     fill(byId("lesson-facts"), ...this.reasons().map((text) => el("li", { text })), ...(over ? app.teacher.tally().made.map((one) => this.mistake(one)) : []));
-    fill(byId("lesson-line"), ...(this.told ? this.line().map((move, at) => this.step(move, at)) : []));
-    const shown = { back: warning, why: warning, better: warning && this.told, anyway: warning, again: over, analyse: over, end: !warning };
+    const label = el("span", { class: "soft", text: t("pressMove") });
+    fill(byId("lesson-line"), ...(this.told ? [...this.line().map((move, at) => this.step(move, at)), label] : []));
+    const better = this.told === "better";
+    byId("lesson-instead").textContent = t("playInstead", { move: (better && warning?.best.move) || "" });
+    byId("lesson-back").classList.toggle("primary", !better);
+    const shown = { back: warning, why: warning, better: warning && this.told, instead: better, anyway: warning && !better, again: over, analyse: over, end: !warning };
     for (const [name, there] of Object.entries(shown)) byId(`lesson-${name}`).hidden = !there;
     for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", String(this.told === name));
     // The focus does not go with what is hidden.
