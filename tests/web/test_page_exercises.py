@@ -92,7 +92,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         assert await tab.evaluate(COUNT) == "3 of 3 due"
         assert "3 exercises read" in await tab.evaluate("document.getElementById('notice').textContent")
         side = "Black" if PROBLEMS[0][0].black_to_move else "White"
-        assert await tab.evaluate(TOLD) == f"{side} to move: find the one good move."
+        assert await tab.evaluate(TOLD) == f"{side} to move: find the best move."
         assert await tab.evaluate("desdaemon.preferences.get('hints')") is False
         # A wrong move, and why.
         wrong = worst(0)
@@ -172,5 +172,39 @@ def test_right_answers_in_a_row_wait_longer_and_longer(visit: Visit) -> None:
         waits, order = await tab.evaluate(script % DAY_MS)
         assert waits == [1, 3, 7, 16, 40, 100, 100, 0, 1]
         assert order == ["one", "one", 2]
+
+    visit(talk, hints=False)
+
+
+def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
+    position, scores = PROBLEMS[0]
+    game = f"{{ board: '{board_text(position)}', moves: '{worst(0)}' }}"
+    mine = "document.getElementById('mistakes-mine')"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.pane('exercises')")
+        await tab.click("#exercise-mine")
+        await tab.until(f"{LINE}.startsWith('Analyse a game, or finish one in Learn')")
+        await tab.evaluate(f"desdaemon.game.open({game}, true), desdaemon.pane('game')")
+        assert not await tab.evaluate(f"{mine}.checkVisibility()")
+        await tab.click("#analyse")
+        await tab.until(f"!desdaemon.review.running && {mine}.checkVisibility()")
+        # Mistakes of the engine are not the user's.
+        side = "black" if position.black_to_move else "white"
+        await tab.evaluate(f"desdaemon.preferences.set('{side}', 'engine')")
+        await tab.click("#mistakes-mine")
+        await tab.until(f"{LINE} === 'No move that lost 4 discs or more is known in this game.'")
+        await tab.evaluate(f"desdaemon.preferences.set('{side}', 'human')")
+        await tab.click("#exercise-mine")
+        await tab.until(f"{BOARD} === '{board_text(position)}' && desdaemon.panes.exercises.current")
+        assert await tab.evaluate(f"{STORED}.map(one => [one.board, one.scores])") == [[board_text(position), scores]]
+        lost = scores[best(0)] - scores[worst(0)]
+        assert f"{worst(0)} \u00b7 {lost} lost" in await tab.evaluate(f"{STORED}[0].about")
+        assert await tab.evaluate("desdaemon.panes.library.games.map(one => one.moves)") == [worst(0)]
+        # It is not added twice, nor is the game.
+        await tab.evaluate(f"desdaemon.game.open({game}, true)")
+        await tab.evaluate("desdaemon.panes.exercises.make()")
+        assert await tab.evaluate(f"[{STORED}.length, desdaemon.panes.library.games.length]") == [1, 1]
+        assert await tab.evaluate("desdaemon.game.moves()") == ""
 
     visit(talk, hints=False)

@@ -468,3 +468,27 @@ def test_the_opening_that_a_move_leads_to(visit: Visit) -> None:
         await tab.until(f"{name} === 'Diagonale'")
 
     visit(talk, "#m=f5", hints=False)
+
+
+def test_the_game_before_is_kept(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
+        await tab.click("#new-game")
+        notice = "document.getElementById('notice').textContent"
+        assert await tab.evaluate(notice) == "The game before is kept under Games."
+        assert await tab.evaluate(ROWS) == ["f5d6"]
+        # A game without moves is not kept, nor is one that is in the list.
+        await tab.click("#new-game")
+        await tab.click("#tab-library")
+        await tab.click("#kept .open")
+        assert await tab.evaluate("desdaemon.game.moves()") == "f5d6"
+        await tab.press("Shift+r")
+        assert await tab.evaluate(ROWS) == ["f5d6"]
+        # Another branch makes another game.
+        await tab.click("#kept .open")
+        await tab.evaluate("desdaemon.game.step(-1), desdaemon.play('f6')")
+        await tab.click("#learn")
+        await tab.click("#lesson-start")
+        assert await tab.evaluate(ROWS) == ["f5f6", "f5d6"]
+
+    visit(talk, hints=False)

@@ -119,7 +119,7 @@ export class App {
     press("last", () => this.game.go(this.game.line().at(-1) ?? this.game.root));
     press("undo", () => this.player.undo());
     press("engine-plays", () => this.player.think());
-    press("new-game", () => this.game.reset());
+    press("new-game", () => this.newGame());
     press("random-start", () => this.randomStart());
     press("set-up", () => this.beginSetup());
     press("rotate", () => this.rotate());
@@ -181,6 +181,19 @@ export class App {
     return true;
   }
 
+  newGame() {
+    this.putAside();
+    this.game.reset();
+  }
+
+  /** Before another game comes on the board, keep the present one among the saved ones; not an exercise or a line of
+   * practice. */
+  putAside() {
+    const { exercises, library, practice } = this.panes;
+    if (!this.game.root.children.length || exercises.current || practice.run) return;
+    if (library.keepPresent()) this.tell(t("putAside"));
+  }
+
   beginSetup() {
     if (this.setup) return;
     this.stopAll();
@@ -216,6 +229,7 @@ export class App {
       const listed = await this.socket.ask("web.start").catch(() => null);
       if (listed) {
         this.busy = false;
+        this.putAside();
         this.game.open({ moves: listed.moves }, true);
         return;
       }
@@ -228,6 +242,7 @@ export class App {
         const reply = await this.socket.ask("analyze", { board: trial.board(), level: XOT_LEVEL, book: "ignore", priority: 2 });
         if (at + 1 < XOT_TRIES && (!reply.moves.length || Math.abs(reply.moves[0].score) > XOT_DISCS)) continue;
         this.busy = false;
+        this.putAside();
         this.game.open({ moves: trial.moves() }, true);
         break;
       }

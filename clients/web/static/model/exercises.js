@@ -6,6 +6,9 @@ import { read, write } from "./store.js";
 /** @typedef {{board: string, scores: Record<string, number>, about: string, right: number, due: number}} Exercise
  *   `scores` are of some moves, the best one included; `right` and `due` as in `Learnt`. */
 
+/** A move at most as many discs below the best is right, too: searches are no surer. */
+const NEAR = 1;
+
 export class Exercises {
   constructor() {
     /** @type {Exercise[]} */
@@ -52,8 +55,8 @@ export class Exercises {
   }
 }
 
-/** Return the best moves of an exercise. @param {Exercise} one */
-export function bestMoves({ scores }) {
-  const most = Math.max(...Object.values(scores));
-  return Object.keys(scores).filter((move) => scores[move] === most);
+/** Return the right moves of an exercise, the best one first. @param {Pick<Exercise, "scores">} one */
+export function rightMoves({ scores }) {
+  const moves = Object.keys(scores).sort((one, two) => scores[two] - scores[one]);
+  return moves.filter((move) => scores[moves[0]] - scores[move] <= NEAR);
 }

@@ -1,9 +1,13 @@
 // The pane of exercises: the position is on the board, the one good move is to be found there.
 
-import { Exercises, bestMoves } from "../model/exercises.js";
+import { Exercises, rightMoves } from "../model/exercises.js";
 import { refutation } from "../engine/refutation.js";
+import { steps } from "../engine/review.js";
 import { byId } from "../view/dom.js";
 import { t } from "../view/texts.js";
+
+/** The least loss in discs of a move that becomes an exercise. */
+const LOST = 4;
 
 /** @typedef {import("../main.js").App} App */
 
@@ -17,11 +21,14 @@ export class ExercisePane {
     /** Whether an answer to this exercise counted already. */
     this.counted = false;
     this.why = "";
+    /** Whether exercises are being made of the game on the board. */
+    this.making = false;
     app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
     byId("exercise-next").addEventListener("click", () => this.next());
     byId("exercise-hint").addEventListener("click", () => this.hint());
     byId("exercise-answer").addEventListener("click", () => this.answer());
     byId("exercise-why").addEventListener("click", () => this.explain());
+    for (const place of ["exercise", "mistakes", "lesson"]) byId(`${place}-mine`).addEventListener("click", () => this.make());
     byId("exercise-clear").addEventListener("click", () => {
       if (!confirm(t("sureForgetExercises", { n: this.exercises.list.length }))) return;
       this.exercises.clear();
@@ -53,16 +60,60 @@ export class ExercisePane {
     }
   }
 
-  /** Put the exercise that is due first on the board, without hints and with a person on both sides. */
-  next() {
-    const { app } = this;
+  /** Return the known moves of the game on the board by which a person lost much. */
+  mistakes() {
+    const { game, preferences } = this.app;
+    return steps(this.app)
+      .filter(({ node, lost }) => lost >= LOST && preferences.get(node.side === "X" ? "black" : "white") === "human")
+      .map(({ node, lost }) => ({ node, lost, move: game.next(node)?.move ?? "" }));
+  }
+
+  /** Make exercises of these mistakes, in which the engine judges all moves, and ask the first one. */
+  async make() {
+    const { app, exercises } = this;
+    if (this.making) return;
+    this.making = true;
     app.pane("exercises");
-    if (!this.exercises.list.length) return;
-    const one = this.exercises.next(app.game.board(app.game.root));
+    try {
+      const mistakes = this.mistakes();
+      const made = [];
+      for (const { node, lost, move } of mistakes) {
+        const board = app.game.board(node);
+        if (exercises.of(board)) continue;
+        const { moves } = await app.socket.ask("analyze", { board, multipv: 64, level: app.preferences.get("gameLevel"), book: "ignore" });
+        const scores = Object.fromEntries(moves.map((/** @type {any} */ one) => [one.move, one.score]));
+        const about = `${node.ply + 1}. ${move} · ${t("lostDiscs", { n: lost })}`;
+        if (!rightMoves({ scores }).includes(move)) made.push({ board, scores, about });
+      }
+      // Later it may begin with an exercise.
+      if (made.length) app.putAside();
+      const room = exercises.add(made);
+      const first = made[0] ?? mistakes.map(({ node }) => ({ board: app.game.board(node) })).find(({ board }) => exercises.of(board));
+      if (first) this.begin(first.board);
+      else this.why = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
+      if (made.length) app.tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
+    } catch (refusal) {
+      app.complain(refusal);
+    }
+    this.making = false;
+    this.draw();
+  }
+
+  /** Ask the exercise that is due first. */
+  next() {
+    const { app, exercises } = this;
+    app.pane("exercises");
+    if (exercises.list.length) this.begin(exercises.next(app.game.board(app.game.root)).board);
+  }
+
+  /** Put an exercise on the board, without hints and with a person on both sides. @param {string} board */
+  begin(board) {
+    const { app } = this;
+    app.putAside();
     app.stopAll();
     for (const side of /** @type {const} */ (["black", "white"])) app.preferences.set(side, "human");
     app.preferences.set("hints", false);
-    app.game.open({ board: one.board });
+    app.game.open({ board });
   }
 
   /** Say in which column the move is. */
@@ -70,7 +121,7 @@ export class ExercisePane {
     const one = this.current;
     if (!one) return;
     this.app.game.go(this.app.game.root);
-    this.why = t("exerciseHint", { column: bestMoves(one)[0][0] });
+    this.why = t("exerciseHint", { column: rightMoves(one)[0][0] });
     this.draw();
   }
 
@@ -80,7 +131,7 @@ export class ExercisePane {
     if (!one) return;
     this.count(one, false);
     this.app.game.go(this.app.game.root);
-    this.app.play(bestMoves(one)[0]);
+    this.app.play(rightMoves(one)[0]);
   }
 
   /** Show the best line after the move that was tried, and what it lost. */
@@ -89,11 +140,11 @@ export class ExercisePane {
     const one = this.current;
     const node = app.game.line()[1];
     if (!one || !tried || !node) return;
-    const best = one.scores[bestMoves(one)[0]];
+    const best = one.scores[rightMoves(one)[0]];
     try {
       const { score, line } = await refutation(app, node);
       if (tried !== this.tried) return;
-      this.why = t(bestMoves(one).includes(tried) ? "whyRight" : "whyWrong", { move: tried, n: Math.max(0, best - score), line });
+      this.why = t(rightMoves(one).includes(tried) ? "whyRight" : "whyWrong", { move: tried, n: Math.max(0, best - score), line });
       this.draw();
     } catch (refusal) {
       app.complain(refusal);
@@ -112,8 +163,8 @@ export class ExercisePane {
     const { game } = this.app;
     if (kind === "new") this.counted = false;
     const tried = (one && game.now !== game.root && game.line()[1]?.move) || "";
-    if (tried !== this.tried) this.why = "";
-    if (one && tried && tried !== this.tried) this.count(one, bestMoves(one).includes(tried));
+    if (!one || tried !== this.tried) this.why = "";
+    if (one && tried && tried !== this.tried) this.count(one, rightMoves(one).includes(tried));
     this.tried = tried;
     this.draw();
   }
@@ -125,7 +176,7 @@ export class ExercisePane {
     if (!list.length) return t("exercisesNone");
     if (!one) return t("exercisesReady");
     if (!this.tried) return t(this.app.game.root.side === "X" ? "exerciseBlack" : "exerciseWhite");
-    return t(bestMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
+    return t(rightMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
   }
 
   draw() {
@@ -133,10 +184,11 @@ export class ExercisePane {
     const { list } = this.exercises;
     byId("exercise-told").textContent = this.told();
     byId("exercise-line").textContent = this.why;
-    byId("exercise-about").textContent = one && bestMoves(one).includes(this.tried) ? one.about : "";
+    byId("exercise-about").textContent = one && rightMoves(one).includes(this.tried) ? one.about : "";
     byId("exercise-count").textContent = list.length ? t("exercisesDue", { n: this.exercises.due(Date.now()), m: list.length }) : "";
     byId("exercise-clear").hidden = byId("exercise-next").hidden = !list.length;
     for (const name of ["hint", "answer"]) byId(`exercise-${name}`).hidden = !one;
+    byId("exercise-mine").hidden = Boolean(one);
     byId("exercise-why").hidden = !one || !this.tried;
   }
 }

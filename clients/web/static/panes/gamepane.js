@@ -46,6 +46,7 @@ export class GamePane {
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
+    byId("mistakes-mine").hidden = !bad.length;
     if (byId("table-box").open) this.table(judged);
     this.tree();
   }

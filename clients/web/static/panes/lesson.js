@@ -99,6 +99,7 @@ export class Lesson {
   begin() {
     const { app } = this;
     const { preferences } = app;
+    app.putAside();
     const own = byId("lesson-black").checked ? "black" : "white";
     preferences.set("warn", Number(byId("lesson-warn").value));
     preferences.set("strength", Number(byId("lesson-rating").value));
@@ -261,7 +262,7 @@ export class Lesson {
     const better = this.told === "better";
     byId("lesson-instead").textContent = t("playInstead", { move: (better && warning?.best.move) || "" });
     byId("lesson-back").classList.toggle("primary", !better);
-    const shown = { back: warning, why: warning, better: warning && this.told, instead: better, anyway: warning && !better, again: over, analyse: over, end: !warning };
+    const shown = { back: warning, why: warning, better: warning && this.told, instead: better, anyway: warning && !better, again: over, analyse: over, mine: over, end: !warning };
     for (const [name, there] of Object.entries(shown)) byId(`lesson-${name}`).hidden = !there;
     for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", String(this.told === name));
     // The focus does not go with what is hidden.

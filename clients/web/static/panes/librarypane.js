@@ -1,6 +1,7 @@
 // The pane of games: paste, drop, open, copy, save, a picture, and this browser's list of games.
 
 import { discs, finalScore, isOver, nameOf, squareOf } from "../model/rules.js";
+import { Game } from "../model/game.js";
 import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
 import { steps } from "../engine/review.js";
@@ -37,7 +38,7 @@ export class LibraryPane {
     byId("save").addEventListener("click", () => this.save(byId("format").value));
     byId("picture-svg").addEventListener("click", () => save("board.svg", picture(app), "image/svg+xml"));
     byId("picture-png").addEventListener("click", () => this.png());
-    byId("keep").addEventListener("click", () => this.keep([{ ...app.game.save(), moves: app.game.moves(app.game.line().at(-1)) }]));
+    byId("keep").addEventListener("click", () => this.keepPresent());
     byId("kept-filter").addEventListener("input", () => this.draw());
     byId("kept-more").addEventListener("click", () => {
       this.shown += SHOWN;
@@ -166,6 +167,17 @@ export class LibraryPane {
 
   // The list
 
+  /** Put the game on the board into the list; false if it is there already. */
+  keepPresent() {
+    const { game } = this.app;
+    const saved = { ...game.save(), moves: game.moves(game.line().at(-1)) };
+    /** @param {{board: string, tree: any}} one */
+    const text = ({ board, tree }) => JSON.stringify([board, tree]);
+    if (this.games.some((one) => one.moves === saved.moves && text(loaded(new Game(), one).save()) === text(saved))) return false;
+    this.keep([saved]);
+    return true;
+  }
+
   /** @param {any[]} games */
   keep(games) {
     this.change([...games, ...this.games]);
@@ -203,7 +215,7 @@ export class LibraryPane {
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => (one.tree ? game.load(one) : game.open({ ...one.about, ...one })) })),
+          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => loaded(game, one) })),
           el("td", { class: "date", text: one.about?.date ?? "" }),
           el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
         ),
@@ -277,6 +289,13 @@ async function namesOf(files, kind) {
 /** Return a game of the gateway's as the list stores it. @param {any} game */
 function asSaved({ black, white, event, date, board, moves }) {
   return { about: { black, white, event, date }, board, moves };
+}
+
+/** Put a game of the list into `game`, which is returned. @param {Game} game @param {any} one */
+function loaded(game, one) {
+  if (one.tree) game.load(one);
+  else game.open({ ...one.about, ...one });
+  return game;
 }
 
 /** @param {any} game */

@@ -71,7 +71,9 @@ export class Setup {
     byId("setup").hidden = true;
     byId("controls").hidden = false;
     this.app.setup = null;
-    if (keep) this.app.game.reset(this.cells.join(""), this.side);
-    else this.app.board.draw();
+    if (keep) {
+      this.app.putAside();
+      this.app.game.reset(this.cells.join(""), this.side);
+    } else this.app.board.draw();
   }
 }
