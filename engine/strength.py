@@ -21,16 +21,17 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 RARE = 0.03
 """With a weight, moves are left out that are less likely than this times the chance of the likeliest."""
-DEPTHS = ((0, 5), (2100, 7))
-"""Plies of the searches after each move, from a strength on."""
+SEARCHES = ((0, Limits(5)), (2100, Limits(7, Selectivity.PERCENT_73)))
+"""Limits of the searches after each move, from a strength on."""
 SOLVED_EMPTIES = 10
 """Most empty squares after a move from which it is searched to the end."""
 _HASH_BITS = 14
 
 WEIGHTS = (
     (800, 0.0),
-    (1000, 0.0),
-    (1500, 0.015),
+    (1000, 0.015),
+    (1300, 0.015),
+    (1600, 0.045),
     (1800, 0.06),
     (2000, 0.12),
     (2200, 0.28),
@@ -76,8 +77,8 @@ class StrengthPolicy:
         likely = {move: chance for move, chance in chances.items() if chance >= rare}
         if len(likely) == 1:
             return dict.fromkeys(likely, 1.0)
-        depth = next(plies for least, plies in reversed(DEPTHS) if strength >= least)
-        values = self._values([rules.play(player, opponent, move) for move in likely], depth)
+        limits = next(limits for least, limits in reversed(SEARCHES) if strength >= least)
+        values = self._values([rules.play(player, opponent, move) for move in likely], limits)
         best = max(values)
         raised = {
             move: chance * math.exp(weight * (value - best))
@@ -86,14 +87,14 @@ class StrengthPolicy:
         total = sum(raised.values())
         return {move: each / total for move, each in raised.items()}
 
-    def _values(self, children: list[tuple[int, int]], depth: int) -> list[float]:
+    def _values(self, children: list[tuple[int, int]], limits: Limits) -> list[float]:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves, by
-        searches of ``depth`` plies.
+        searches within ``limits``; with at most `SOLVED_EMPTIES` empty squares to the end.
         """
         own, other = (array("Q", boards) for boards in zip(*children, strict=True))
         scores = array("q", bytes(8 * len(children)))
-        empties = rules.empties(*children[0])
-        limits = Limits(empties if empties <= SOLVED_EMPTIES else depth, Selectivity.FULL)
+        if rules.empties(*children[0]) <= SOLVED_EMPTIES:
+            limits = Limits(SOLVED_EMPTIES)
         self._searcher.clear()
         at, beside, found = (each.buffer_info()[0] for each in (own, other, scores))
         self._searcher.score_many(at, beside, found, len(children), limits)
