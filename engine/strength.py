@@ -34,10 +34,10 @@ WEIGHTS = (
     (1600, 0.045),
     (1800, 0.06),
     (2000, 0.12),
-    (2200, 0.28),
-    (2300, 0.39),
+    (2200, 0.225),
+    (2300, 0.35),
     (2400, 0.56),
-    (2500, 1.2),
+    (2500, 2.0),
     (2700, 4.0),
 )
 """The weight, per disc, of some strengths, as `python tests/lab strengths` found it; others lie on lines between."""
