@@ -354,7 +354,7 @@ def test_no_clock_runs_while_the_engine_is_prepared(visit: Visit) -> None:
         used = "(desdaemon.player.since -= 60_000, desdaemon.player.tick(), desdaemon.player.used)"
         black = PROBLEMS[0][0].black_to_move
         await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
-        prepared = "The engine is being prepared; the first time this takes up to a minute."
+        prepared = "The engine is being prepared; the first time this takes about a minute."
         assert await tab.evaluate(TOLD) == prepared
         assert max((await tab.evaluate(used)).values()) < 30_000
         await tab.click(f'[data-square="{wrong}"]')

@@ -179,7 +179,7 @@ export const TEXTS = {
   lessonEnd: ["End lesson", "指導終了", "Finir la leçon"],
   you: ["You", "あなた", "Vous"],
   looksAt: ["One moment: {move} is looked at …", "{move}を確認中…", "Un instant : {move} est examiné …"],
-  prepares: ["The engine is being prepared; the first time this takes up to a minute.", "エンジンを準備中です。初回は1分ほどかかります。", "Le moteur se prépare ; la première fois, cela prend jusqu'à une minute."],
+  prepares: ["The engine is being prepared; the first time this takes about a minute.", "エンジンを準備中です。初回は1分ほどかかります。", "Le moteur se prépare ; la première fois, cela prend environ une minute."],
   warns: ["{move} gives away about {n} {n:disc/discs}.", "{move}は約{n}石の損です。", "{move} perd environ {n} {n:pion/pions}."],
   warnsExact: ["{move} gives away {n} {n:disc/discs}.", "{move}は{n}石の損です。", "{move} perd {n} {n:pion/pions}."],
   takeBack: ["Take back", "戻す", "Reprendre le coup"],
