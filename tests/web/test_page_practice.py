@@ -104,6 +104,7 @@ async def practised(tab: BrowserTab) -> None:
     # The last move is one that leads out of the book.
     await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6c3d3'")
     assert await tab.evaluate(RIGHT) == ["c4"]
+    assert await tab.evaluate(WHY) == "Right: c3, 0 discs below the best."
     await answered(tab)
     assert await ended(tab) == "The line ends here; after a mistake it comes again."
     assert await tab.evaluate(COURSES) == ["1 line, 0 known, 1 due"]
@@ -200,13 +201,20 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await tab.press("x")
         await tab.until(f"{TOLD} === 'The book has no line from here.'")
         assert len(await tab.evaluate(COURSES)) == 1
+        assert await tab.evaluate(MOVES) == "f5f6f7"
+        # Both replies were asked, and neither line is due.
+        await tab.evaluate("desdaemon.preferences.set('practiceSide', 'X')")
+        later = f"one => one.due = Date.now() + 2 * {DAY_MS}"
+        await tab.evaluate(f"desdaemon.panes.practice.practice.list[0].lines.forEach({later})")
+        await tab.click("#practice-courses button")
+        await tab.until(f"{TOLD} === 'You know all 2 lines; the next is due in 2 days.'")
         await tab.prefer(prefers_color_scheme="dark")
         for width in (360, 390, 800, 1280):
             await tab.resize(width, 800)
             assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         nodes = await tab.accessibility()
         names = {node["name"] for node in nodes if node["role"] in ("button", "combobox", "spinbutton")}
-        assert {"Practise from here", "Next line", "Moves of", "You play", "Moves of a line"} <= names
+        assert {"Practise from here", "Moves of", "You play", "Moves of a line"} <= names
         assert {"Discs below the best", "Start position · Book", "Delete: Start position · Book"} <= names
         live = "[...document.querySelectorAll('#pane-practice [aria-live]')].map(one => one.id)"
         assert await tab.evaluate(live) == ["practice-told", "practice-why"]
@@ -264,18 +272,26 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         assert web.end() == 0
 
 
-def test_it_says_what_is_missing(visit: Visit) -> None:
+def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.play('c3'), desdaemon.game.step(-1)")
         await tab.click("#tab-practice")
         await tab.press("x")
         await tab.until(f"{TOLD} === 'The book has no line from here.'")
         assert (await tab.evaluate(WHY)).startswith("No book is open. Start with `desdaemon web --book FILE`")
+        # People's moves are no choice without their games.
+        people = "document.querySelector('#practice-source [value=games]')"
+        reason = "No collection of games is loaded: `desdaemon games index FOLDER` makes one"
+        assert await tab.evaluate(f"{people}.disabled && {people}.textContent") == f"Explorer ({reason})"
         await tab.evaluate("desdaemon.preferences.set('practiceSource', 'games')")
         await tab.click("#practice-begin")
-        await tab.until(f"{TOLD} === 'There is no line from here: too few games.'")
-        assert "desdaemon games index" in await tab.evaluate(WHY)
+        await tab.until(f"{TOLD} === '{reason}'")
+        assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.game.line().length]") == ["f5d6", 4]
+        assert await tab.evaluate("desdaemon.panes.library.games") == []
+        await tab.click("#tab-library")
+        assert await tab.evaluate("document.getElementById('games-missing').checkVisibility()")
 
-    visit(talk, hints=False)
+    visit(talk, hints=True)
 
 
 def test_how_lines_are_kept_and_replies_drawn(visit: Visit) -> None:

@@ -13,6 +13,8 @@ export class PlayedPane {
   constructor(app) {
     this.app = app;
     this.asked = 0;
+    /** Whether the daemon has an index of games. */
+    this.there = false;
     byId("played-filter").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
       this.look();
@@ -21,9 +23,11 @@ export class PlayedPane {
 
   /** Show or hide the tab after a connection. @param {any} hello */
   async greet(hello) {
-    const there = hello.ops.includes("games.get") && (await this.ask({}));
-    byId("tab-played").hidden = !there;
-    if (there) await this.look();
+    this.there = Boolean(hello.ops.includes("games.get") && (await this.ask({})));
+    byId("tab-played").hidden = !this.there;
+    byId("games-missing").hidden = this.there;
+    this.app.panes.practice.label();
+    if (this.there) await this.look();
     else if (!byId("pane-played").hidden) this.app.pane("game");
   }
 

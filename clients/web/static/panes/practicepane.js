@@ -30,6 +30,9 @@ export class PracticePane {
     this.practice = new Practice();
     /** @type {Run|null} */
     this.run = null;
+    /** Why nothing is asked, "" if something is; and what is missing for it. */
+    this.nothing = "";
+    this.missing = "";
     /** Whether this pane itself puts a game on the board. */
     this.opening = false;
     app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
@@ -49,6 +52,11 @@ export class PracticePane {
       fill(byId(id), ...choices.map(([value, text]) => el("option", { value, text, selected: value === now })));
     };
     choices("practiceSource", "practice-source", [["book", t("paneBook")], ["games", t("panePlayed")]]);
+    // The panes are not there yet while this one is made.
+    const there = this.app.panes?.played.there;
+    const people = byId("practice-source").options[1];
+    people.disabled = !there;
+    if (!there) people.textContent += ` (${t("gamesMissing")})`;
     choices("practiceSide", "practice-side", [["X", t("nameBlack")], ["O", t("nameWhite")], ["XO", t("bothSides")]]);
     this.draw();
   }
@@ -69,13 +77,25 @@ export class PracticePane {
 
   /** Ask a line of a course: one that is due, another than `last` if there is one, else a new one.
    * @param {Course} course @param {Line|null} [last] */
-  ask(course, last = null) {
+  async ask(course, last = null) {
     const { app } = this;
     const sides = /** @type {Side[]} */ ([...app.preferences.get("practiceSide")]);
     const lines = course.lines.filter((one) => sides.includes(one.side));
     const line = dueFirst(dueOf(lines, Date.now()), last ?? undefined) ?? null;
-    const counts = sides.map((side) => lines.filter((one) => one.side === side).length);
+    /** @param {Side} one */
+    const count = (one) => lines.filter((line) => line.side === one).length;
+    sides.sort((one, two) => count(one) - count(two));
     app.pane("practice");
+    const before = app.game.now;
+    const side = line?.side ?? (await this.withNew(course, sides));
+    if (side === null || app.game.now !== before) return;
+    this.nothing = side ? "" : this.unasked(course, lines);
+    if (!side) {
+      this.run = null;
+      this.draw();
+      return;
+    }
+    app.putAside();
     app.stopAll();
     for (const side of /** @type {const} */ (["black", "white"])) app.preferences.set(side, "human");
     app.preferences.set("hints", false);
@@ -83,7 +103,6 @@ export class PracticePane {
     app.game.open({ board: course.board, moves: course.moves }, true);
     this.opening = false;
     const { now } = app.game;
-    const side = line?.side ?? sides[counts.indexOf(Math.min(...counts))];
     this.run = {
       course, side, node: now, choices: null, line, way: line ? way(course, line.moves) : [],
       asked: 0, missed: false, tried: "", why: "", done: null, ended: false,
@@ -91,17 +110,57 @@ export class PracticePane {
     this.step();
   }
 
-  /** Go on from where the line has come to: reply, wait for the user's move, or end. */
-  async step() {
+  /** Return the first of these sides that has a line that it was not asked; "" if none has, null without an answer.
+   * @param {Course} course @param {Side[]} sides @returns {Promise<Side|""|null>} */
+  async withNew(course, sides) {
+    for (const side of sides) {
+      const found = await this.hasNew(course, side);
+      if (found === null) return null;
+      if (found) return side;
+    }
+    return "";
+  }
+
+  /** Return whether a course has a line that a side was not asked: a first one, or a reply that no line has had; null
+   * without an answer. @param {Course} course @param {Side} side */
+  async hasNew(course, side) {
+    const lines = course.lines.filter((one) => one.side === side);
+    const known = new Set(lines.flatMap((one) => way(course, one.moves)));
+    const game = new Game();
+    for (const moves of new Set(["", ...lines.map((one) => one.moves)])) {
+      game.open({ board: course.board, moves: course.moves + moves }, true);
+      for (const node of game.line().slice(movesOf(course.moves).length)) {
+        const own = node.side === side;
+        const first = !lines.length && !moves;
+        if ((own && !first) || isOver(node.cells) || plies(game.moves(node).slice(course.moves.length)) >= this.app.preferences.get("practiceMoves")) continue;
+        const choices = await this.choices(course.source, game.board(node));
+        if (!choices) return null;
+        if (choices.some((one) => (own ? one.right : one.weight) && !known.has(reached(node, one.move)))) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Return why a course has nothing to ask. @param {Course} course @param {Line[]} lines those of the sides to ask */
+  unasked(course, lines) {
+    const days = (Math.min(...lines.map((one) => one.due)) - Date.now()) / DAY_MS;
+    if (lines.length) return t("practiceAll", { n: lines.length, d: Math.max(1, Math.round(days)) });
+    return t(course.source === "book" ? "practiceNoBook" : this.missing ? "gamesMissing" : "practiceNoGames");
+  }
+
+  /** Go on from where the line has come to: reply, wait for the user's move, or end. @param {string} [why] what is told
+   * of the move before */
+  async step(why = "") {
     const run = /** @type {Run} */ (this.run);
     const { app } = this;
     run.choices = null;
-    run.tried = run.why = "";
+    run.tried = "";
+    run.why = why;
     const own = run.node.side === run.side;
     const moves = this.movesOf(run);
     const at = movesOf(moves).length;
     const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= app.preferences.get("practiceMoves");
-    const choices = over || isOver(run.node.cells) ? [] : await this.choices(run);
+    const choices = over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, app.game.board(run.node));
     if (this.run !== run) return;
     if (!choices) this.run = null;
     else this.take(run, choices, at);
@@ -122,7 +181,7 @@ export class PracticePane {
     } else {
       app.place(this.reply(run, usable, at).move);
       run.node = app.game.now;
-      this.step();
+      this.step(run.why);
     }
   }
 
@@ -131,21 +190,22 @@ export class PracticePane {
     return this.app.game.moves(run.node).slice(run.course.moves.length);
   }
 
-  /** Return what the source knows of the position that a line has come to; null without an answer. @param {Run} run */
-  async choices(run) {
+  /** Return what a source knows of a position, and note what is missing for it; null without an answer.
+   * @param {Course["source"]} source @param {string} board */
+  async choices(source, board) {
     const { app } = this;
-    const book = run.course.source === "book";
-    const board = app.game.board(run.node);
+    const book = source === "book";
+    this.missing = "";
     try {
       const found = await app.socket.ask(book ? "book.get" : "games.get", { board });
-      if (book && !found.found && (await app.socket.ask("status")).book.state !== "open") run.why = t("bookNone");
+      if (book && !found.found && (await app.socket.ask("status")).book.state !== "open") this.missing = t("bookNone");
       return book ? bookChoices(found, app.preferences.get("practiceMargin")) : gamesChoices(found, app.preferences.get("practiceGames"));
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "not_found") {
         app.complain(refusal);
         return null;
       }
-      run.why = /** @type {any} */ (refusal).message;
+      this.missing = /** @type {any} */ (refusal).message;
       return [];
     }
   }
@@ -182,6 +242,7 @@ export class PracticePane {
   /** React to a change of the game: a move from where the line has come to is an answer. @param {string} kind as in `Game.tell` */
   follow(kind) {
     const { run } = this;
+    this.nothing = "";
     if (!run || this.opening) return;
     const { now } = this.app.game;
     const played = now.move === PASS && now.parent ? now.parent : now;
@@ -193,7 +254,7 @@ export class PracticePane {
   /** @param {Run} run @param {Node} node after the user's move */
   judge(run, node) {
     const here = reached(run.node, node.move);
-    const right = run.choices?.some((one) => one.right && reached(run.node, one.move) === here);
+    const right = run.choices?.find((one) => one.right && reached(run.node, one.move) === here);
     if (!right) {
       if (run.tried !== node.move) this.refute(run, node);
       setTimeout(() => this.takeBack(run, node), WRONG_MS);
@@ -201,7 +262,8 @@ export class PracticePane {
     }
     if (run.line && run.way[movesOf(this.movesOf(run)).length + 1] !== here) this.leave(run);
     run.node = this.app.game.now;
-    this.step();
+    const lost = (run.choices?.[0].score ?? 0) - (right.score ?? 0);
+    this.step(right.games === undefined ? t("practiceRight", { move: node.move, n: lost }) : t("exerciseRight", { move: this.named({ ...right, move: node.move }) }));
   }
 
   /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run @param {Node} node after it */
@@ -261,7 +323,7 @@ export class PracticePane {
 
   told() {
     const { run, app } = this;
-    if (!run) return t("practiceReady");
+    if (!run) return this.nothing || t("practiceReady");
     if (run.ended) {
       if (!run.asked) return t(run.course.source === "book" ? "practiceNoBook" : "practiceNoGames");
       if (run.missed) return t("practiceMissed");
@@ -286,7 +348,7 @@ export class PracticePane {
     // On a narrow screen the pane is below the board.
     if (below && run && (run.tried || run.ended) && told !== place.textContent) app.tell(told);
     if (told) place.textContent = told;
-    byId("practice-why").textContent = run?.why ?? "";
+    byId("practice-why").textContent = run?.why ?? (this.nothing && this.missing);
     byId("practice-next").hidden = !run;
     byId("practice-begin").classList.toggle("primary", !run);
     for (const name of ["hint", "answer"]) byId(`practice-${name}`).hidden = !run?.choices;

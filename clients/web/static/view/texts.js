@@ -128,6 +128,7 @@ export const TEXTS = {
   onlyEditor: ["This page may look at the book, not change it.", "このページは閲覧のみ可能です。", "Cette page peut lire le livre, pas le modifier."],
   // Explorer
   playedNone: ["No game came here.", "この局面の実戦はありません。", "Aucune partie ici."],
+  gamesMissing: ["No collection of games is loaded: `desdaemon games index FOLDER` makes one", "対局集の索引がありません：`desdaemon games index FOLDER` で作れます", "Aucune collection de parties : `desdaemon games index DOSSIER` en fait une"],
   player: ["Player", "対局者", "Joueur"],
   tournament: ["Tournament", "大会", "Tournoi"],
   fromYear: ["From", "開始年", "De"],
@@ -225,6 +226,8 @@ export const TEXTS = {
   practiceNoGames: ["There is no line from here: too few games.", "対局が少なく、この局面からの進行はありません。", "Pas de ligne d'ici : trop peu de parties."],
   practiceWrong: ["{move} is wrong. Right: {right}.", "{move}は不正解。正解：{right}", "{move} est faux. Juste : {right}."],
   practiceWhy: ["{move} is worth {score}: {line}", "{move}は{score}：{line}", "{move} vaut {score} : {line}"],
+  practiceRight: ["Right: {move}, {n} {n:disc/discs} below the best.", "正解：{move}（最善との差{n}石）。", "Juste : {move}, {n} {n:pion/pions} sous le meilleur."],
+  practiceAll: ["You know all {n} {n:line/lines}; the next is due in {d} {d:day/days}.", "全{n}進行を習得しました。次の復習は{d}日後です。", "Vous savez toutes les {n} {n:ligne/lignes} ; la prochaine revient dans {d} {d:jour/jours}."],
   practiceAway: ["The line was elsewhere: “Hint” goes back there.", "進行の局面ではありません。「ヒント」で戻ります。", "La ligne était ailleurs : « Aide » y revient."],
   practiceDone: ["Without a mistake: this line comes again in {n} {n:day/days}.", "全問正解：{n}日後に復習します。", "Sans faute : cette ligne revient dans {n} {n:jour/jours}."],
   practiceMissed: ["The line ends here; after a mistake it comes again.", "終了。誤りがあったので、また出題します。", "Fin de la ligne ; elle revient après une faute."],
