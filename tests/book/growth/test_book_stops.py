@@ -62,6 +62,7 @@ LOOKING = (
     "info",
     "stats",
     "lines 2",
+    "umigame",
     "grade",
     "check {games}",
     "problem 56",
