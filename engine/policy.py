@@ -25,6 +25,7 @@ import os
 import sys
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -263,20 +264,16 @@ class MoveValues:
     def __init__(self, weights: Weights | None = None) -> None:
         self._searcher = Searcher(hash_bits=14, weights=weights)
 
-    def of(self, players: array[int], opponents: array[int]) -> list[list[float]]:
+    def of(self, children: Sequence[tuple[int, int]]) -> list[list[float]]:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves: by the
         static evaluation, and by searches of each of `DEPTHS`. The boards have the side to move first.
         """
-        scores = array("q", bytes(8 * len(players)))
-        own, other, found = (each.buffer_info()[0] for each in (players, opponents, scores))
-        self._searcher.score_many(own, other, found, len(players), Limits(0))
-        values = [[-score / 128 for score in scores]]
-        empties = rules.empties(players[0], opponents[0])
+        values = [[-score / 128 for score in self._searcher.scores(children, Limits(0))]]
+        empties = rules.empties(*children[0])
         self._searcher.clear()
         for depth in DEPTHS:
             plies = empties if depth == DEPTHS[-1] and empties <= _SOLVED_EMPTIES else depth
-            self._searcher.score_many(own, other, found, len(players), Limits(plies, _SELECTIVITY))
-            values.append([-float(score) for score in scores])
+            values.append([-float(score) for score in self._searcher.scores(children, Limits(plies, _SELECTIVITY))])
         return values
 
 
@@ -344,8 +341,7 @@ class HumanPolicy:
     def _indices(self, player: int, opponent: int, moves: list[int], last: int) -> list[list[int]]:
         """Return for each of ``moves`` the indices of its rows, one for each of `GROUPS`."""
         children = [rules.play(player, opponent, move) for move in moves]
-        own, other = array("Q", [own for own, _ in children]), array("Q", [other for _, other in children])
-        values = self._values.of(own, other)
+        values = self._values.of(children)
         best = [max(each) for each in values]
         deepest = sorted(values[-1], reverse=True)
         phase = min(PHASES - 1, (60 - rules.empties(player, opponent)) // PHASE_PLIES)

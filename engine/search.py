@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -330,6 +331,14 @@ class Searcher:
         self._prepare(limits, control or Control())
         index = limits.selectivity.index
         self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, index)
+
+    def scores(self, boards: Sequence[tuple[int, int]], limits: Limits) -> list[int]:
+        """Return what `score_many` finds for ``boards``, each the mover's and the opponent's discs."""
+        players, opponents = (array("Q", part) for part in zip(*boards, strict=True))
+        found = array("q", bytes(8 * len(boards)))
+        own, other, results = (part.buffer_info()[0] for part in (players, opponents, found))
+        self.score_many(own, other, results, len(boards), limits)
+        return found.tolist()
 
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.

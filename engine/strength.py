@@ -9,7 +9,6 @@ ratings differ as much.
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import bisect_right
 from functools import cache
 
@@ -40,7 +39,9 @@ WEIGHTS = (
     (2500, 2.0),
     (2700, 4.0),
 )
-"""The weight, per disc, of some strengths, as `python tests/lab strengths` found it; others lie on lines between."""
+"""The weight, per disc, of some strengths, drawn by hand through games of `python tests/lab strengths`
+(docs/training.md); others lie on lines between.
+"""
 
 
 def weight_of(strength: float) -> float:
@@ -54,7 +55,7 @@ class StrengthPolicy:
     """Moves as the option `strength` plays them. For one thread at a time."""
 
     def __init__(self, people: HumanPolicy) -> None:
-        self._people = people
+        self.people = people
         self._searcher = Searcher(hash_bits=_HASH_BITS)
 
     @classmethod
@@ -69,7 +70,14 @@ class StrengthPolicy:
         """Return the chances, from 0 to 1, of the legal moves of ``player``, who has at least one; moves that are left
         out have none. ``last`` is as for `HumanPolicy.probabilities`; ``weight`` replaces that of the strength.
         """
-        chances = self._people.probabilities(player, opponent, strength, last)
+        return self.raised(
+            self.people.probabilities(player, opponent, strength, last), player, opponent, strength, weight
+        )
+
+    def raised(
+        self, chances: dict[int, float], player: int, opponent: int, strength: float, weight: float | None = None
+    ) -> dict[int, float]:
+        """Return what `probabilities` returns, from the ``chances`` that people of the strength choose each move."""
         weight = weight_of(strength) if weight is None else weight
         if not weight:
             return chances
@@ -91,11 +99,7 @@ class StrengthPolicy:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves, by
         searches within ``limits``; with at most `SOLVED_EMPTIES` empty squares to the end.
         """
-        own, other = (array("Q", boards) for boards in zip(*children, strict=True))
-        scores = array("q", bytes(8 * len(children)))
         if rules.empties(*children[0]) <= SOLVED_EMPTIES:
             limits = Limits(SOLVED_EMPTIES)
         self._searcher.clear()
-        at, beside, found = (each.buffer_info()[0] for each in (own, other, scores))
-        self._searcher.score_many(at, beside, found, len(children), limits)
-        return [-float(score) for score in scores]
+        return [-float(score) for score in self._searcher.scores(children, limits)]

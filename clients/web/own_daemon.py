@@ -30,8 +30,8 @@ _END_S = 20.0
 
 
 def usual_book() -> str:
-    """Return what ``--book`` is where nobody names a book: the one that ships, "" if the configuration file names one
-    or cannot be used, of which the daemon tells.
+    """Return what ``--book`` is if nobody names a book: the one that ships, or "" if the configuration file names one
+    or cannot be used. The daemon reports that.
     """
     path = configuration_path()
     if not os.path.isfile(path):  # noqa: PTH113

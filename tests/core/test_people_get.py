@@ -15,7 +15,7 @@ from desdaemon.core.search import people
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operated:
     """People play D3 three times in four, C4 else; strengths play D3, with a seed above 5 C4."""
     monkeypatch.setattr(people, "chances", lambda player, opponent, rating, line: {26: 0.25, 19: 0.75})
-    monkeypatch.setattr(people, "human_move", lambda player, opponent, strength, seed, line: 26 if seed > 5 else 19)
+    monkeypatch.setattr(people, "drawn_move", lambda found, player, opponent, strength, seed: 26 if seed > 5 else 19)
     return Operated(tmp_path)
 
 

@@ -4,9 +4,7 @@ A player is a level (``level-3``), a strength (``strength-1500``), or a strength
 moves (``1500*0.2``). Each plays the next ones of the list, from the openings that `desdaemon match` has without a file,
 in processes of this program, which is faster than `match`. The table has the Elo of all players fitted together, with
 95 % errors. ``--with FILE`` counts games that were played before, by players of these names (``level 3``), two after
-each other from one opening. ``--anchor 1000`` adds the rows of `desdaemon.engine.strength.WEIGHTS` for strengths that
-are listed with more than one weight: those with which they are as far apart as their names, where 1000 has the least
-weight listed.
+each other from one opening.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from itertools import pairwise
 from typing import NamedTuple
 
 from desdaemon.clients.match.openings import listed_openings
@@ -113,21 +110,6 @@ def fitted(players: Sequence[Player], records: Sequence[GameRecord]) -> Ratings 
     return ratings(len(players), [Pairing(*pair, clusters) for pair, clusters in found.items()])
 
 
-def weights(players: Sequence[Player], elo: Sequence[float], anchor: int) -> Iterator[tuple[int, float]]:
-    """Yield strengths with the weights at which they are as far apart as their names."""
-    listed: dict[int, list[tuple[float, float]]] = {}
-    for player, rating in zip(players, elo, strict=True):
-        if player.weight is not None:
-            listed.setdefault(player.strength, []).append((player.weight, rating))
-    zero = min(listed[anchor])[1] - anchor
-    for strength, found in sorted(listed.items()):
-        if len(found) > 1:
-            steps = list(pairwise(sorted(found)))
-            # Beyond the ends the first and the last line go on.
-            (low, first), (high, second) = next((step for step in steps if strength + zero < step[1][1]), steps[-1])
-            yield strength, max(0.0, low + (high - low) * (strength + zero - first) / (second - first))
-
-
 def main(arguments: list[str]) -> int:
     """Print the tables; returns the exit status."""
     parser = Parser(prog="python tests/lab strengths", description=__doc__)
@@ -139,7 +121,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--with", dest="earlier", action="append", default=[], metavar="FILE", help="games to count too"
     )
-    parser.add_argument("--anchor", type=int, help="the strength that the others are measured from")
     parser.add_argument("--save", default="", metavar="FILE", help="write the games to this file, such as games.ggf")
     asked = parser.parse_args(arguments)
     records = list(played(asked.players, asked.games, asked.reach, asked.seed, asked.processes))
@@ -152,7 +133,4 @@ def main(arguments: list[str]) -> int:
         return 1
     for player, elo, error in zip(asked.players, found.elo, found.error, strict=True):
         sys.stdout.write(f"{player.name:12} {elo:+7.0f} {error:5.0f}\n")
-    if asked.anchor:
-        for strength, weight in weights(asked.players, found.elo, asked.anchor):
-            sys.stdout.write(f"    ({strength}, {weight:.3f}),\n")
     return 0

@@ -387,5 +387,5 @@ def _people_data(line: PlayedLine, rating: int, seed: int) -> Data:
         {"move": square_text(move).lower(), "chance": round(chance, 4)}
         for move, chance in sorted(found.items(), key=lambda item: -item[1])
     ]
-    move = people.human_move(position.player, position.opponent, rating, seed, line.moves)
+    move = people.drawn_move(found, position.player, position.opponent, rating, seed)
     return {"move": square_text(move).lower(), "moves": moves}

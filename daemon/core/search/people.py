@@ -41,17 +41,22 @@ def chances(player: int, opponent: int, rating: int, line: Sequence[int] = ()) -
     are the moves that led to the position, empty if they are not known.
     """
     with _policy() as policy:
-        return policy.probabilities(player, opponent, rating, _last(line), 0.0)
+        return policy.people.probabilities(player, opponent, rating, _last(line))
 
 
 def human_move(player: int, opponent: int, strength: int, seed: int, line: Sequence[int] = ()) -> int:
     """Return the move that a strength plays for ``player``, who has at least one, after ``line``: with the same
     ``seed`` the same move, with 0 another one each time.
     """
+    return drawn_move(chances(player, opponent, strength, line), player, opponent, strength, seed)
+
+
+def drawn_move(found: dict[int, float], player: int, opponent: int, strength: int, seed: int) -> int:
+    """Return what `human_move` returns. ``found`` is what `chances` returned for this position and strength."""
     from desdaemon.engine.policy import drawn
 
     with _policy() as policy:
-        found = policy.probabilities(player, opponent, strength, _last(line))
+        found = policy.raised(found, player, opponent, strength)
     return drawn(found, player, opponent, seed or int.from_bytes(os.urandom(8), "little"))
 
 

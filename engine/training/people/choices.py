@@ -265,10 +265,10 @@ def search(choices: Choices, said: StageProgress) -> NDArray[np.float64]:
     """
     found = policy.MoveValues()
     values = np.empty((1 + len(policy.DEPTHS), len(choices.squares)))
-    own, other = (array("Q", each.tobytes()) for each in choices.children)
+    children = list(zip(*(each.tolist() for each in choices.children), strict=True))
     starts = choices.starts.tolist()
     for k, (begin, end) in enumerate(pairwise(starts)):
-        values[:, begin:end] = found.of(own[begin:end], other[begin:end])
+        values[:, begin:end] = found.of(children[begin:end])
         if k % 1000 == 0:
             said.now_and_then(f"{k} of {len(starts) - 1} positions searched")
     for name, each in zip(VALUES, values, strict=True):
