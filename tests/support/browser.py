@@ -175,6 +175,12 @@ class BrowserTab:
         """Navigate to an address; returns before it is loaded."""
         await self.call("Page.navigate", url=address)
 
+    async def reload(self) -> None:
+        """Load the page anew; returns once the old one can answer no longer, before the new one is loaded."""
+        await self.evaluate("void (window.old = true)")
+        await self.call("Page.reload")
+        await self.until("!window.old")
+
     async def resize(self, width: int, height: int, scale: float = 1.0) -> None:
         """The size of the window in CSS pixels."""
         await self.call(
@@ -227,22 +233,32 @@ class BrowserTab:
 
     async def click(self, selector: str) -> None:
         """A click of the mouse in the middle of the first element that the selector finds."""
-        script = (
-            f"(()=>{{const e=document.querySelector({json.dumps(selector)});e.scrollIntoView({{block:'center'}});"
-            "const b=e.getBoundingClientRect();return [b.left+b.width/2,b.top+b.height/2]})()"
-        )
-        x, y = await self.evaluate(script)
+        x, y = await self._middle(selector, "e.scrollIntoView({block:'center'});")
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
             await self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
 
     async def point(self, selector: str, wheel: float = 0.0) -> None:
         """Move the mouse over an element, and turn the wheel there."""
-        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
-        x, y = await self.evaluate(f"(()=>{{const b={box};return [b.left+b.width/2,b.top+b.height/2]}})()")
+        x, y = await self._middle(selector)
         await self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         if wheel:
             await self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=wheel)
+
+    async def _middle(self, selector: str, first: str = "") -> tuple[float, float]:
+        """Return the middle of an element at rest: the mouse finds what was scrolled or moved only where it is drawn.
+
+        ``first`` is a script that is run before with the element as ``e``.
+        """
+        script = (
+            f"(async()=>{{const e=document.querySelector({json.dumps(selector)});{first}"
+            "const middle=()=>{const b=e.getBoundingClientRect();return [b.left+b.width/2,b.top+b.height/2]};"
+            "const frame=()=>new Promise(requestAnimationFrame);"
+            "let old,now=middle();do{old=now;await frame();await frame();now=middle()}while(''+old!==''+now);"
+            "return now})()"
+        )
+        x, y = await self.evaluate(script)
+        return x, y
 
     async def write(self, text: str) -> None:
         """Insert text at the focus, as an input method does."""

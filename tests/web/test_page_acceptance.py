@@ -230,7 +230,7 @@ def test_a_gateway_that_is_restarted(served: Served, tmp_path: Path, chrome: Chr
         await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
         # Loaded anew it is where it was.
         await tab.evaluate("desdaemon.keep()")
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until(f"{READY} && desdaemon.game.moves() === {LINE + 'e3'!r}")
         assert tab.complaints == []
         await tab.close()

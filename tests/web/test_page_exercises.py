@@ -126,7 +126,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         await tab.press("x")
         await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
         # They outlive the page, and are not added twice.
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until("window.desdaemon?.panes?.exercises.current && desdaemon.socket.connected")
         assert await tab.evaluate(COUNT) == "2 of 3 due"
         await tab.evaluate(f"({DROP})({[[base64.b64encode(obf().encode()).decode(), 'more.obf']]})")

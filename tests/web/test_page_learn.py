@@ -417,7 +417,7 @@ def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
         assert await tab.evaluate(f"{SPOKEN}.includes({told!r})")
         # It is there after the page was loaded anew; the mistake leads to its position.
         await tab.evaluate("desdaemon.keep()")
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until(f"window.desdaemon?.lesson && {TOLD} === {told!r}")
         await tab.click("#lesson-facts button")
         assert await tab.evaluate("desdaemon.game.board()") == board_text(position)

@@ -165,7 +165,7 @@ def test_clocks(visit: Visit) -> None:
         assert await tab.evaluate("desdaemon.player.paused")
         # A page that is loaded anew goes on with the clocks.
         await tab.evaluate("desdaemon.player.used.X = 90_000")
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until(f"window.desdaemon && {CLOCK} === '3:30'")
 
     visit(talk, hints=False)
@@ -340,7 +340,7 @@ def test_as_many_games_are_kept_as_the_browser_has_room_for(visit: Visit) -> Non
         assert await tab.evaluate(f"{ROWS}.length") == 200
         told = await tab.evaluate(KEPT)
         assert told.startswith("Showing the first 200 of 6000 games · this browser has room for ")
-        await tab.call("Page.reload")
+        await tab.reload()
         kept = await tab.until("window.desdaemon?.panes?.library.games.length")
         assert 1000 < kept < 6000
         assert f" {kept} of them" in told
@@ -375,7 +375,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         await tab.click("#keep")
         assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4"]
         # It is there after the page was loaded anew, with branches and comments.
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until(f"window.desdaemon && {ROWS}.length === 2")
         await tab.evaluate("[...document.querySelectorAll('#kept .open')].at(-1).click()")
         assert await tab.evaluate(OPENED) == "f5d6c3f4"

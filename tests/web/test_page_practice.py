@@ -163,7 +163,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         tab = await chrome.page(web, hints=False, level=1)
         await practised(tab)
         await as_the_other_side(tab)
-        await tab.call("Page.reload")
+        await tab.reload()
         await tab.until("window.desdaemon?.socket.connected && !document.getElementById('pane-practice').hidden")
         assert await tab.evaluate(COURSES) == ["3 lines, 2 known, 1 due"]
         # What has to be known for it.
