@@ -111,14 +111,6 @@ def test_until_excludes_other_limits(daemon: Operated, more: dict[str, Any]) -> 
     assert daemon.code("analyze", {"until": "doomsday"}) == "bad_request"
 
 
-def test_keep_goes_for_everything_at_once(daemon: Operated) -> None:
-    telling = daemon.request("analyze", TELLING)
-    begun(daemon)
-    silent = daemon.request("analyze", {**SILENT, "moves": "f5"})
-    assert daemon.final("cancel", {"all": True, "keep": True}) == {"cancelled": True, "number": 2}
-    assert [daemon.ends(asked)[-1]["type"] for asked in (telling, silent)] == ["final", "error"]
-
-
 # --- analyze.game_nodes
 
 
@@ -225,16 +217,6 @@ def test_a_search_does_not_outrank_the_best_move_of_a_book_that_suffices(daemon:
 
 
 # --- book.get.children
-
-
-def test_an_ignored_book_is_not_looked_up(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon.final("book.new", {"discard": True, "level": 4, "depth": 4})
-
-    def never(*arguments: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(type(daemon.services.books), "look_up", never)
-    assert daemon.final("analyze", {"moves": "f5", "level": 3, "book": "ignore"})["moves"]
 
 
 def test_the_book_tells_of_every_move(daemon: Operated) -> None:

@@ -105,14 +105,6 @@ def test_without_a_book_nothing_is_found(daemon: Operated) -> None:
     assert daemon.final("status")["book"]["positions"] == 0
 
 
-def test_somebody_who_waits_for_a_move_goes_before_an_analysis(daemon: Operated) -> None:
-    endless = daemon.request("analyze", ENDLESS)
-    until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
-    assert daemon.final("text", {"line": "hint"})["out"]
-    assert len(daemon.ends(daemon.request("ping"))) == 1
-    daemon.final("cancel", {"target": endless})
-
-
 def test_numbers_for_monitoring(daemon: Operated) -> None:
     daemon.final("ping")
     daemon.final("analyze", {"depth": 2})

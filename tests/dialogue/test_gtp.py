@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import referee
-from fake_engine import FakeSearcher, build_fake
+from fake_engine import FakeSearcher
 from gtp_dialogue import ANSWER, Talk
 from live import Live, converse
 from transcripts import gtp_pairs
 
 from desdaemon import __version__
-from desdaemon.core.search.loader import EngineConfig, EngineSource, LoadedEngine
-from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.gtp import GtpDialect
-from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.notation import move_text, parse_move
@@ -73,6 +68,7 @@ def test_the_handshake() -> None:
     assert "unacceptable size" in talk.fails("boardsize 19")
     assert talk.say("komi 6.5") == ""
     assert talk.fails("komi much").startswith("syntax error")
+    assert re.fullmatch(r"\d+\.\d+", talk.say("cputime"))
 
 
 @pytest.mark.parametrize(
@@ -307,19 +303,6 @@ def test_the_clock_runs_without_being_told() -> None:
     assert talk.searcher.calls[0][2].time_ms < 1000
     talk.say("clear_board")
     assert talk.session.clocks[True].left == 60_000
-
-
-def test_a_move_in_time_without_an_engine() -> None:
-    def build(config: EngineConfig) -> LoadedEngine:
-        time.sleep(1)
-        return build_fake(config)
-
-    talk = Talk()
-    talk.session = Session(SessionSettings(), EngineSource(build))
-    talk.gtp = GtpDialect(talk.session, talk.output)
-    talk.say("time_settings 0 0.2 1")
-    assert talk.say("genmove b") in ("D3", "C4", "F5", "E6")
-    assert talk.say("reg_genmove w")
 
 
 # Real clients

@@ -241,18 +241,6 @@ def test_every_analysis_command_answers_in_its_type(talk: object) -> None:
             assert TYPES[kind].fullmatch(answer[1:].strip()), (row, answer)
 
 
-def test_the_other_commands_of_the_manual() -> None:
-    talk = Talk()
-    assert talk.say("gogui-title")
-    assert re.fullmatch(r"[\d.]+\S*", talk.say("gogui-version"))
-    assert talk.say("gogui-interrupt") == ""
-    assert talk.say("gogui-play_sequence b F5 w D6 b C3") == ""
-    assert talk.say("gg-undo 3") == ""
-    assert talk.say("gogui-setup b d4 b e5 w d5 w e4") == ""
-    assert talk.say("gogui-setup_player w") == ""
-    assert re.fullmatch(r"\d+\.\d+", talk.say("cputime"))
-
-
 def test_live_graphics_are_drawn_once_gogui_has_made_itself_known() -> None:
     lines = b"genmove b\nquit\n"
     quiet = converse(lines, "-gtp", "-level", "4")

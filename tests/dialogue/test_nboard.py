@@ -176,15 +176,6 @@ def test_clocks_in_ggf(text: str, main: float, increment: float) -> None:
     assert (record.black_clock, record.white_clock) == ((main, increment), (7000, 0))
 
 
-def test_other_boards_and_tags_nobody_knows() -> None:
-    ggf = (
-        "1 (;GM[Othello]XX[y]DT[1]BO[8 ---------------------------O*------*O--------------------------- O]W[F4]B[F5];)"
-    )
-    record = parse_ggf(ggf)
-    assert not record.initial.black_to_move
-    assert [played.move for played in record.moves] == [parse_move("F4"), parse_move("F5")]
-
-
 def test_go_leaves_the_board_alone() -> None:
     talk = Talk()
     before = talk.state

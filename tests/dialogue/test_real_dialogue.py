@@ -108,12 +108,6 @@ def test_a_finished_game_is_judged_exactly(dialogue: Dialogue) -> None:
             assert int(other[1]) <= max(exact.values())
 
 
-def test_problems_of_the_collection(dialogue: Dialogue, shared_data: Path) -> None:
-    dialogue.session.settings.level = 60
-    out = dialogue.say(f"solve {shared_data / 'problems' / 'fforum-1-19.obf'}")
-    assert out.splitlines()[-1].startswith("19 positions; 0 erroneous move; 0 erroneous score; ")
-
-
 @pytest.mark.compiled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the system in the way of Linux")
 def test_stopped_searches_leave_no_thread_and_no_descriptor() -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-import referee
 from dialogue import Dialogue
-from hypothesis import given
-from hypothesis import strategies as st
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.completion import candidates
@@ -16,7 +13,7 @@ from desdaemon.protocol.commands.options import OPTIONS, STARTING
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, moves_text
+from desdaemon.protocol.othello.notation import START
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 # White has to pass; Black ends the game with h8.
@@ -126,19 +123,6 @@ def test_play_puts_forced_passes_in() -> None:
     dialogue.say("play h8")
     assert dialogue.session.game.moves == [rules.PASS, 63]
     assert dialogue.say("moves") == "none: the game is over\n"
-
-
-@given(st.integers(0, 10**6), st.integers(1, 60))
-def test_whole_games(seed: int, plies: int) -> None:
-    moves = referee.random_moves(seed, plies)
-    cells = referee.random_position(seed, plies)
-    dialogue = Dialogue()
-    dialogue.say(f"play {moves_text(moves)}")
-    player, opponent = referee.to_bits(cells)
-    position = dialogue.session.game.position
-    if position.must_pass:
-        position = position.after(rules.PASS)
-    assert position[:2] in ((player, opponent), (opponent, player) if position.over else ())
 
 
 def test_go_plays_and_announces() -> None:
@@ -301,13 +285,6 @@ def test_mode_0_answers_and_undo_takes_two() -> None:
     assert dialogue.board == OPENING
     dialogue.say("stop")
     assert dialogue.say("mode") == "mode = 3\n"
-
-
-def test_mode_2_plays_the_game_out() -> None:
-    dialogue = Dialogue()
-    out = dialogue.say("mode 2")
-    assert out.count("desdaemon plays") == len(dialogue.session.game.moves)
-    assert dialogue.session.game.position.over
 
 
 def test_what_happens_after_a_game() -> None:

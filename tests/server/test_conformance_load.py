@@ -26,18 +26,6 @@ def test_an_id_in_flight_cannot_be_used_again(admin: Peer) -> None:
     assert admin.ask("ping", id="same")["type"] == "final"
 
 
-def test_two_hundred_clients_all_get_their_turn(daemon: Served) -> None:
-    with Peer(daemon.ipc) as greedy:
-        for seed in range(30):
-            greedy.request("analyze", {"moves": line_of(seed, 10), "level": 8, "book": "ignore"})
-        peers = [Peer(daemon.ipc) for _ in range(200)]
-        for seed, peer in enumerate(peers):
-            peer.request("analyze", {"moves": line_of(1000 + seed, 12), "level": 2, "book": "ignore"})
-        for peer in peers:
-            assert peer.reply()["data"]["moves"]
-            peer.close()
-
-
 # --- text
 
 
@@ -126,23 +114,3 @@ def test_what_a_command_does_not_print_is_not_there(admin: Peer) -> None:
 
 
 # --- every operation whatever it is, and the REQ socket
-
-
-def test_every_operation_ends_in_one_final_or_error(admin: Peer) -> None:
-    harmless = [op for op in admin.final("hello")["ops"] if op not in ("shutdown", "book.new", "book.enumerate")]
-    for op in harmless:
-        for args in (None, {}, {"file": "../x", "line": 3, "job": -1, "depth": "x", "moves": "f5", "level": 1}):
-            number = admin.request(op, args)
-            # Some would go on for hours.
-            admin.request("cancel", {"target": number})
-            replies = admin.replies(number)
-            assert replies[-1]["type"] in ("final", "error"), op
-            assert replies[-1].get("error", {}).get("code") != "internal", (op, args, replies[-1])
-    begin_again(admin)
-
-
-def begin_again(peer: Peer) -> None:
-    """The book as it was: what has been asked for above may have set any level and depth."""
-    peer.final("book.load", {"discard": True, "file": "shared.book"})
-    peer.final("book.level", {"level": 1})
-    peer.final("book.depth", {"depth": 20})

@@ -58,14 +58,8 @@ KINDS = {"DEALER": zmq.DEALER, "REQ": zmq.REQ}
 
 
 @pytest.fixture(params=KINDS.values(), ids=KINDS)
-def kind(request: pytest.FixtureRequest) -> int:
-    found: int = request.param
-    return found
-
-
-@pytest.fixture
-def peer(daemon: Served, kind: int) -> Iterator[Peer]:
-    with Peer(daemon.ipc, kind) as found:
+def peer(daemon: Served, request: pytest.FixtureRequest) -> Iterator[Peer]:
+    with Peer(daemon.ipc, request.param) as found:
         yield found
 
 
@@ -85,60 +79,46 @@ def test_error_codes(peer: Peer, code: str, op: str, args: Any, envelope: dict[s
     assert reply["id"] == (None if code == "too_large" else number)
 
 
-def test_forbidden_by_role(daemon: Served, kind: int) -> None:
-    with Peer(daemon.tcp, kind) as peer:
+def test_forbidden_by_role(daemon: Served) -> None:
+    with Peer(daemon.tcp, zmq.REQ) as peer:
         assert peer.refused("shutdown") == "forbidden"
 
 
-def test_cancelled_by_somebody_else(admin: Peer, peer: Peer) -> None:
-    number = peer.request("book.learn", {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
-    found: list[int] = []
-    until(lambda: found or found.extend(job["job"] for job in admin.final("jobs")["jobs"] if job["state"] == "running"))
-    assert admin.final("cancel", {"job": found[0]}) == {"cancelled": True}
-    assert peer.replies(number)[-1]["error"]["code"] == "cancelled"
+def test_cancelled_by_somebody_else(daemon: Served, admin: Peer) -> None:
+    with Peer(daemon.ipc, zmq.REQ) as peer:
+        number = peer.request("book.learn", {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
+        found: list[int] = []
+        until(lambda: found or found.extend(j["job"] for j in admin.final("jobs")["jobs"] if j["state"] == "running"))
+        assert admin.final("cancel", {"job": found[0]}) == {"cancelled": True}
+        assert peer.replies(number)[-1]["error"]["code"] == "cancelled"
 
 
 def test_busy(tmp_path: Path) -> None:
-    with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other:
+    with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other, Peer(served.ipc, zmq.REQ) as req:
         for seed in range(4):
             other.request("analyze", {"moves": line_of(seed, 5), **ENDLESS})
         assert other.reply()["error"]["code"] == "busy"
-        for kind in KINDS.values():
-            with Peer(served.ipc, kind) as peer:
-                # A game: something small is let in whatever others do.
-                assert peer.refused("analyze", {**ENDLESS, "plies": [0] * 9}) == "busy"
-                assert peer.final("ping") == {}
+        # A game: something small is let in whatever others do.
+        assert req.refused("analyze", {**ENDLESS, "plies": [0] * 9}) == "busy"
+        assert req.final("ping") == {}
 
 
 def test_shutting_down(tmp_path: Path) -> None:
-    with (
-        serving(tmp_path) as served,
-        Peer(served.ipc) as other,
-        Peer(served.ipc, zmq.DEALER) as dealer,
-        Peer(served.ipc, zmq.REQ) as req,
-    ):
-        assert dealer.final("ping") == req.final("ping") == {}
+    with serving(tmp_path) as served, Peer(served.ipc) as other, Peer(served.ipc, zmq.REQ) as req:
+        assert req.final("ping") == {}
         # What is short is finished, so that there is time to ask for something else.
         other.request("analyze", {"time_ms": 800, "book": "ignore"})
         until(lambda: other.final("status")["running"] == 1)
         assert other.final("shutdown") == {}
-        for peer in (dealer, req):
-            assert peer.refused("analyze", {"level": 1}) == "shutting_down"
-
-
-def test_shutdown(tmp_path: Path, kind: int) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc, kind) as peer:
-        assert peer.final("shutdown") == {}
+        assert req.refused("analyze", {"level": 1}) == "shutting_down"
         assert served.process.wait(60) == 0
 
 
 def test_internal(tmp_path: Path) -> None:
-    with serving(tmp_path, program=PRETENDING, FAIL="1") as served:
-        for kind in KINDS.values():
-            with Peer(served.ipc, kind) as peer:
-                error = peer.ask("analyze", {"level": 1})["error"]
-                assert (error["code"], "Traceback" in error["message"]) == ("internal", False)
-                assert peer.final("ping") == {}
+    with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc, zmq.REQ) as peer:
+        error = peer.ask("analyze", {"level": 1})["error"]
+        assert (error["code"], "Traceback" in error["message"]) == ("internal", False)
+        assert peer.final("ping") == {}
 
 
 def test_every_code_is_among_these() -> None:

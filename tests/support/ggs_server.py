@@ -15,8 +15,6 @@ from typing import NamedTuple
 import referee
 
 PASSWORD = "secret-word"
-CAP = 2.0
-"""The most discs by which a player wins who was out of time: none, but the opponent wins by these."""
 
 
 def clock_ms(text: str) -> list[float]:
@@ -134,7 +132,6 @@ class Server:
         self.lines: list[tuple[str, str]] = []
         """All lines of all users, by name."""
         self.refused: list[str] = []
-        self.up = True
         self.on_move: Callable[[BoardGame], None] = lambda board: None
         self._number = 0
         self._listening: asyncio.Server | None = None
@@ -199,29 +196,17 @@ class Server:
             self.refused.append(name)
         user = self.users[name] = User(name, writer)
         user.tell("A small server \x1b[1mwelcomes\x1b[0m you", "news: none")
-        if self.up:
-            user.tell(": + /os 1")
+        user.tell(": + /os 1")
         return user
 
     def drop(self, name: str) -> None:
         """End a user's connection."""
         self.users[name].writer.close()
 
-    def service(self, up: bool) -> None:
-        """Take the Othello service down, with its matches, or up."""
-        self.up = up
-        if not up:
-            for match in self.matches.values():
-                self._stop(match)
-            self.matches.clear()
-            self.requests.clear()
-        for user in self.users.values():
-            user.tell(f": {'+' if up else '-'} /os 1")
-
     # Commands
 
     def _command(self, user: User, words: list[str]) -> None:
-        if words[:2] != ["tell", "/os"] or not self.up:
+        if words[:2] != ["tell", "/os"]:
             return
         name, *rest = words[2:]
         handler = getattr(self, f"_{name}", None)
@@ -323,12 +308,6 @@ class Server:
             board.timer = None
             board.left[board.mover] -= 1000 * self.speed * (asyncio.get_running_loop().time() - board.since)
 
-    def run_out(self, board: BoardGame) -> None:
-        """Let the mover's time be over now."""
-        match = next(match for match in self.matches.values() if board in match.boards)
-        board.left[board.mover] = 0
-        self._out_of_time(match, board)
-
     def _out_of_time(self, match: MatchGame, board: BoardGame) -> None:
         mover = board.mover
         self._spend(board)
@@ -361,19 +340,11 @@ class Server:
         self._tell_players(match, *board.block("update", match.request.type))
         if referee.game_over(board.cells):
             score_of_mover = referee.final_score(board.cells)
-            board.result = self._capped(board, float(score_of_mover if board.black else -score_of_mover))
+            board.result = float(score_of_mover if board.black else -score_of_mover)
             self._over(match)
         else:
             self._turn(match, board)
             self.on_move(board)
-
-    @staticmethod
-    def _capped(board: BoardGame, result: float) -> float:
-        """Black's result, where a player was out of time."""
-        for black, sign in ((True, 1), (False, -1)):
-            if board.players[black] in board.flagged:
-                result = sign * min(sign * result, -CAP)
-        return result
 
     def _over(self, match: MatchGame) -> None:
         if any(board.result is None for board in match.boards):

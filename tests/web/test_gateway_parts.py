@@ -20,7 +20,7 @@ from test_xot import LINES, listed
 
 from desdaemon.clients.web.access import Access, Place, lasting_key
 from desdaemon.clients.web.allowed import check
-from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
+from desdaemon.clients.web.games import ANSWERS, canonical_text, names, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
 from desdaemon.clients.web.own_daemon import usual_book
 from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES, page_files, page_weight
@@ -102,29 +102,6 @@ def test_the_outbox_has_an_end() -> None:
         outbox.put("123")
     assert outbox.take() == "12345678"
     outbox.put("123")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " \n",
-        "hello",
-        "f5d7",
-        "{}",
-        "[1]",
-        '{"m": 1}',
-        "(;GM[Go]B[aa];)",
-        "X" * 63,
-        "\ud800",
-        "9" * 5000,
-        "[" * 9999,
-    ],
-)
-def test_what_is_no_game_is_refused_in_a_line(text: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        read({"text": text})
-    assert "\n" not in str(caught.value)
 
 
 @given(st.binary(max_size=300))

@@ -10,7 +10,6 @@ import pytest
 from browser import BrowserTab
 from chrome import READY, Chrome
 from served import Peer, Served, serving
-from test_xot import LINES, listed
 from waits import until
 from web_gateway import Web
 
@@ -146,46 +145,6 @@ def test_a_job_tells_how_much_of_the_whole_is_done(tmp_path: Path, chrome: Chrom
         with Peer(served.ipc) as peer:
             peer.final("book.new", {"level": 14, "depth": 40})
             peer.final("book.store", {"moves": LINE})
-        web = Web(tmp_path, served.ipc)
-        chrome.run(talk(web))
-        assert web.end() == 0
-
-
-def test_a_new_book_frames_all_first_moves(tmp_path: Path, chrome: Chrome) -> None:
-    """All first moves are one, whichever of them the book's one position names."""
-
-    async def talk(web: Web) -> None:
-        tab = await chrome.page(web, level=4, playLevel=4)
-        await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
-        shown = await tab.evaluate(
-            "[...document.querySelectorAll('.square.playable')].map(e => [e.querySelector('b').textContent,"
-            " e.querySelector('.hint').classList.contains('best')])"
-        )
-        assert len(shown) == 4
-        assert len({number for number, framed in shown}) == 1
-        assert all(framed for number, framed in shown)
-        await tab.close()
-
-    with serving(tmp_path / "daemon") as served:
-        with Peer(served.ipc) as peer:
-            peer.final("book.new", {"level": 6, "depth": 10, "discard": True})
-        web = Web(tmp_path, served.ipc)
-        chrome.run(talk(web))
-        assert web.end() == 0
-
-
-def test_a_random_start_is_of_the_list_of_xot(tmp_path: Path, chrome: Chrome, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed(tmp_path, monkeypatch)
-
-    async def talk(web: Web) -> None:
-        tab = await chrome.page(web, level=4)
-        await tab.click("#random-start")
-        await tab.until("desdaemon.game.now.ply === 8")
-        assert (await tab.evaluate("desdaemon.game.moves()")).lower() in LINES
-        assert tab.complaints == []
-        await tab.close()
-
-    with serving(tmp_path / "daemon") as served:
         web = Web(tmp_path, served.ipc)
         chrome.run(talk(web))
         assert web.end() == 0

@@ -155,20 +155,6 @@ def test_negamax_is_the_recursion_over_paths(seed: int) -> None:
     assert verify(book).clean
 
 
-def test_a_transposition_counts_once_for_each_path() -> None:
-    book = new_book(BookOptions(level=1, min_empties=50), toy)
-    for moves in ("f5d6c3d3c4", "f5d6c4d3c3"):
-        add_positions(
-            book, game_positions(book, [referee.square(moves[k : k + 2]) for k in range(0, 10, 2)]), Worker(toy)
-        )
-    assert after("f5d6c3d3c4") == after("f5d6c4d3c3")
-    found = expected(book)
-    assert {entry[:2]: entry for entry in contents(book)} == found
-    # Start; f5; f5d6; two ways on for two plies; one end. All four first moves lead to the same position.
-    assert len(book) == 8
-    assert found[START].lines == 4 * found[canonical(*after("f5"))].lines
-
-
 @pytest.mark.parametrize("rule", list(Rule))
 def test_a_move_of_plus_2_whose_replies_are_all_minus_4_becomes_plus_4(rule: Rule) -> None:
     book = Book(BookOptions(level=1, min_empties=50, rule=rule))

@@ -10,11 +10,11 @@ import msgpack
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import COMMANDS
+from desdaemon.protocol.wire.messages import OPERATIONS
 
 # A command that works for long is refused or cancelled like any other; these would end the dialogue of the test itself.
 _LEFT_OUT = ("quit", "shutdown")
-OPS = ["ping", "hello", "metrics", "status", "text", "analyze", "legal", "book.get", "jobs", "cancel"]
-OPS += [f"book.{command.name}" for command in BOOK_COMMANDS]
+OPS = [operation.name for operation in OPERATIONS if operation.name not in _LEFT_OUT]
 LINES = [command.name for command in COMMANDS if command.name not in _LEFT_OUT]
 LINES += [f"book {command.name}" for command in BOOK_COMMANDS]
 NAMES = ["board", "moves", "plies", "level", "depth", "selectivity", "nodes", "time_ms", "multipv", "allow", "avoid"]
