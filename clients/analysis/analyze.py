@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.errors import DaemonError, told
-from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
+from desdaemon.clients.match.process_groups import StoppedBySignals, interrupt
 from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     message, if the games, the daemon or an output cannot be used, otherwise 0.
     """
     options = _checked(command_line(), arguments)
-    signals = StoppedBySignals(ProcessGroups())
+    signals = StoppedBySignals()
     try:
         for name in _OUTPUTS:
             if not (options.all and name == "html"):
@@ -209,10 +209,6 @@ def _list(options: argparse.Namespace) -> None:
 # The work
 
 
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
 def _analyzed(
     options: argparse.Namespace, game: FileGame, judge: OwnEngine | RemoteDaemon, signals: StoppedBySignals, label: str
 ) -> GameAnalysis:
@@ -222,7 +218,7 @@ def _analyzed(
     def show(done: int, total: int) -> None:
         line.show(f"{label}{done} of {plural(total, 'position')}")
 
-    signals.stop = _interrupt
+    signals.stop = interrupt
     try:
         return analyze_game(game, judge, _effort(options), show, lambda: signals.number != 0)
     finally:

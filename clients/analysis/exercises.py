@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
-from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
+from desdaemon.clients.match.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, extension_of
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     after a message, if the games or the output cannot be used, or if no exercise was found.
     """
     options = command_line().parse_args(arguments)
-    signals = StoppedBySignals(ProcessGroups())
+    signals = StoppedBySignals()
     try:
         if options.out != "-" and extension_of(options.out) not in WRITERS:
             raise BadInput(f"{quoted(options.out)}: expected a file name that ends in .{', .'.join(WRITERS)}")

@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +18,7 @@ from urllib.parse import quote
 from desdaemon.clients.arguments import Parser, check_writable, read_secret, whole
 from desdaemon.clients.match.engine_process import EngineFault, command_of
 from desdaemon.clients.match.engine_protocols import EngineClient, detected_protocol, start_player
-from desdaemon.clients.match.process_groups import ProcessGroups
+from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals, interrupt
 from desdaemon.clients.match.time_control import Stopwatch, TimeControl
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, format_to_write, write_games
@@ -27,7 +26,7 @@ from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
-from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system import logs
 
 from .api import Api, ApiRefusal
 from .messages import BotTurn, Challenge, GameTable, Over, Rules
@@ -72,8 +71,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         protocol = detected_protocol(command, groups)
         bot = Bot(api, rules, command, protocol, groups, options.most, options.games)
-        with _stopped_by_signals(bot):
-            bot.run(upgrade=options.upgrade)
+        with StoppedBySignals(interrupt):
+            try:
+                bot.run(upgrade=options.upgrade)
+            except KeyboardInterrupt:
+                bot.finish()
     except (BadInput, EngineFault, ApiRefusal) as error:
         _tell(str(error))
         return 1
@@ -327,30 +329,6 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
     if not colon or not 0 < seconds[0] <= seconds[1] < 1e6:
         raise BadInput(f"--clock {quoted(clock)}: expected seconds such as 60:900")
     return Rules("people" in names, "bots" in names, frozenset(names - {"people", "bots"}), rated, *seconds)
-
-
-@contextlib.contextmanager
-def _stopped_by_signals(bot: Bot) -> Iterator[None]:
-    """In the block, the first signal to end the process breaks off the block, waits for the games in play and is then
-    swallowed: execution goes on after the block. A second signal raises `KeyboardInterrupt` at once. Main thread only.
-    """
-    previous: dict[int, Any] = {}
-
-    def arrived(number: int, frame: object) -> None:
-        for name in previous:
-            signal.signal(name, signal.default_int_handler)
-        raise KeyboardInterrupt
-
-    for name in platform.ending_signals():
-        previous[name] = signal.signal(name, arrived)
-    try:
-        try:
-            yield
-        except KeyboardInterrupt:
-            bot.finish()
-    finally:
-        for name, handler in previous.items():
-            signal.signal(name, handler)
 
 
 def _tell(text: str) -> None:

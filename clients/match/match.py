@@ -9,10 +9,12 @@ import json
 import platform
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from desdaemon.api import Board, Engine
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.match.results.book import check_book, count_games
 from desdaemon.clients.match.results.journal import Journal
@@ -22,12 +24,12 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello import xot
-from desdaemon.protocol.othello.notation import board_text, moves_text
+from desdaemon.protocol.othello.notation import Position, board_text, moves_text
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import processors
 
-from .adjudicator import MOST_EMPTIES, Adjudicator
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
 from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
@@ -55,6 +57,8 @@ For a value per program, give a comma-separated list in the programs' order:
 """
 
 _MOST_LEVEL = 1000
+_MOST_EMPTIES = 24
+"""Most empty squares of adjudicated games, which are solved in seconds."""
 _NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
 """Options that a tuning does not take."""
 
@@ -72,11 +76,12 @@ def main(arguments: list[str]) -> int:
     except BadInput as error:
         parser.error(str(error))
     groups = ProcessGroups()
-    adjudicator = Adjudicator(groups)
     begun = time.time()
-    with StoppedBySignals(groups) as signals:
+    with ExitStack() as ends, StoppedBySignals(ends.close) as signals:
+        ends.callback(groups.stop)
         try:
-            setting, openings = _setting(asked, options, groups, adjudicator)
+            solver = _solver(ends.enter_context(Engine(threads=1))) if options.adjudicate else None
+            setting, openings = _setting(asked, options, groups, solver)
             if signals.number:
                 return 128 + signals.number
             programs = _identities(setting)
@@ -91,9 +96,7 @@ def main(arguments: list[str]) -> int:
                     print_text(tuner.report(f"{command_text(program.command)}, {program.control.text}"))
                     return _status(ending, signals)
                 page = _page(setting, options.page)
-                match = Match(setting, journal, groups, page)
-                signals.stop = match.stop
-                ending = match.run()
+                ending = Match(setting, journal, groups, page).run()
                 if page:
                     page.finish(journal.games, ending.kind, ending.program)
                 about = _about(options, setting, openings, ending, begun, resumed)
@@ -112,8 +115,6 @@ def main(arguments: list[str]) -> int:
                 return 128 + signals.number
             _mention(str(error))
             return 1
-        finally:
-            adjudicator.close()
     return _status(ending, signals)
 
 
@@ -190,10 +191,10 @@ def command_line() -> Parser:
     add("--patience", default="600", metavar="S", help="seconds that a move without a limit may take; default 600")
     add(
         "--adjudicate",
-        type=whole(0, MOST_EMPTIES),
+        type=whole(0, _MOST_EMPTIES),
         default=0,
         metavar="N",
-        help=f"end games at N empty squares with their exact score, 0 to {MOST_EMPTIES}",
+        help=f"end games at N empty squares with their exact score, 0 to {_MOST_EMPTIES}",
     )
     add(
         "--concurrency",
@@ -353,7 +354,10 @@ def _number(text: str, what: str) -> float:
 
 
 def _setting(
-    asked: _Asked, options: argparse.Namespace, groups: ProcessGroups, adjudicator: Adjudicator
+    asked: _Asked,
+    options: argparse.Namespace,
+    groups: ProcessGroups,
+    solver: Callable[[Position], MoverScore] | None,
 ) -> tuple[Setting, Openings]:
     """Return the match and its openings; folders for logs and pages are made. Raises `BadInput` for files and programs
     that cannot be used, `EngineFault` once ``groups`` was stopped.
@@ -385,8 +389,22 @@ def _setting(
             asked.commands, asked.protocols, asked.names, asked.controls, strict=True
         )
     ]
-    terms = asked.terms._replace(solver=adjudicator.solve)
+    terms = asked.terms._replace(solver=solver)
     return Setting(programs, schedule, openings.openings, terms, asked.concurrency, asked.sprt, log), openings
+
+
+def _solver(engine: Engine) -> Callable[[Position], MoverScore]:
+    """Return a function that returns a position's exact score, in discs for the side to move. It raises `BadInput` once
+    the engine was closed.
+    """
+
+    def solve(position: Position) -> MoverScore:
+        found = engine.analyze(Board(board_text(position)), level=60)
+        if not found.complete:
+            raise BadInput("--adjudicate: stopped")
+        return MoverScore(int(found.score.discs))
+
+    return solve
 
 
 def _folder(option: str, path: str) -> Path | None:

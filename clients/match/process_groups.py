@@ -116,18 +116,21 @@ class ProcessGroups:
                 self._guard.stdin.flush()
 
 
+def interrupt() -> None:
+    """Raise `KeyboardInterrupt`."""
+    raise KeyboardInterrupt
+
+
 class StoppedBySignals:
-    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, a function that the caller may set,
-    and stops the groups: their programs are killed, and no more can start. The end of the block stops the groups too.
+    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, which the caller may replace.
 
     ``number`` is the first signal received, 0 before. A second signal raises `KeyboardInterrupt`. Ignored signals stay
     ignored. Outside the main thread signals are left as they are.
     """
 
-    def __init__(self, groups: ProcessGroups) -> None:
+    def __init__(self, stop: Callable[[], None] = lambda: None) -> None:
         self.number = 0
-        self.stop: Callable[[], None] = lambda: None
-        self._groups = groups
+        self.stop = stop
         self._before: dict[int, Any] = {}
 
     def _arrived(self, number: int, frame: object) -> None:
@@ -135,7 +138,6 @@ class StoppedBySignals:
             raise KeyboardInterrupt
         self.number = number
         self.stop()
-        self._groups.stop()
 
     def __enter__(self) -> StoppedBySignals:
         if threading.current_thread() is threading.main_thread():
@@ -147,7 +149,6 @@ class StoppedBySignals:
     def __exit__(self, *error: object) -> None:
         for name, handler in self._before.items():
             signal.signal(name, handler)
-        self._groups.stop()
 
 
 GROUPS = ProcessGroups()

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
-from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.othello.scores import BlackScore, MoverScore, opposite, seen_by_black
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
 
 from .engine_process import EngineFault
 from .engine_protocols import EngineClient
@@ -25,17 +24,13 @@ ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "ha
 
 FAULTS = ENDINGS[2:]
 
-MOST_SOLVED = 10
-"""Most empty squares that `solve` manages within a second or two."""
-
 
 class MatchTerms(NamedTuple):
     """Rules that all games of a match share; times are in ms.
 
     A move may be up to ``margin`` late. A side with a time limit is awaited for ``overhead`` after its time is up, one
     without for at most ``patience``. From ``adjudicate`` empty squares on (0: never) the game ends with the score that
-    ``solver`` returns, exact and for the side to move; it may raise `BadInput`. Without a ``solver`` this process
-    solves, slowly, and ``adjudicate`` may be at most `MOST_SOLVED`.
+    ``solver`` returns, exact and for the side to move; it may raise `BadInput`.
     """
 
     margin: float = 0.0
@@ -99,7 +94,13 @@ def play_game(
 
     def finished(ending: str, faulty: int, note: str) -> Finished:
         record = opening._replace(moves=tuple(moves), black=players[0].title, white=players[1].title)
-        score = _final_score(position, terms.solver) if faulty < 0 else BlackScore(64 if faulty else -64)
+        if faulty >= 0:
+            score = BlackScore(64 if faulty else -64)
+        elif position.over:
+            score = black_score(position)
+        else:
+            assert terms.solver
+            score = seen_by_black(terms.solver(position), position.black_to_move)
         used, longest, counts = zip(*((watch.used, watch.longest, watch.moves) for watch in watches), strict=True)
         told = tuple(scores) if any(one is not None for one in scores) else ()
         return Finished(record, score, ending, faulty, note, used, longest, counts, told)
@@ -165,36 +166,3 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
     if move == PASS or not position.moves >> move & 1:
         return move, illegal_move(position, move)
     return move, ""
-
-
-def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
-    """Return Black's score at the end, in discs; a game that is not over is solved by ``solver`` or in this process."""
-    if position.over:
-        return black_score(position)
-    if position.empties <= MOST_SOLVED or solver is None:
-        score = solve(position.player, position.opponent, -64, 64)
-    else:
-        score = solver(position)
-    return seen_by_black(score, position.black_to_move)
-
-
-def solve(player: int, opponent: int, alpha: int, beta: int) -> MoverScore:
-    """Return the score of a position with few empty squares, for the side to move, by plain alpha-beta. It is exact
-    between ``alpha`` and ``beta``, outside them an upper or a lower bound.
-    """
-    moves = rules.legal_moves(player, opponent)
-    if not moves:
-        if not rules.legal_moves(opponent, player):
-            return rules.final_score(player, opponent)
-        return opposite(solve(opponent, player, -beta, -alpha))
-    replies = []
-    for move in rules.squares(moves):
-        after = rules.play(player, opponent, move)
-        # Moves that leave the fewest replies first: these cut sooner.
-        replies.append((rules.legal_moves(*after).bit_count(), after))
-    best = MoverScore(-64)
-    for _, after in sorted(replies):
-        best = max(best, opposite(solve(*after, -beta, -max(alpha, best))))
-        if best >= beta:
-            break
-    return best

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.protocol.commands.options import find_option
@@ -17,10 +17,10 @@ from desdaemon.protocol.system.terminal import ProgressLine
 
 from .engine_process import EngineFault
 from .engine_protocols import EngineClient
-from .process_groups import SIGNALS_S, ProcessGroups
+from .process_groups import ProcessGroups
 from .referee import Finished, play_game
 from .spsa import Trial, TunedOption, Tuning
-from .workers import Ending, Program, Setting, started
+from .workers import Ending, Program, Setting, as_they_end, started
 
 _PARAMETER = re.compile(r"([a-z-]+)=(-?\d{1,15}):(-?\d{1,15})(?::(-?\d{1,15}))?")
 
@@ -67,32 +67,24 @@ class Tuner:
         ``error`` or ``stopped``. Stops the process groups; call it once.
         """
         games = self._journal.games
-        todo = (one for one in range(1, self._pairs + 1) if 2 * one - 1 not in games or 2 * one - 2 not in games)
+        todo = [one for one in range(1, self._pairs + 1) if 2 * one - 1 not in games or 2 * one - 2 not in games]
+        trials = ((iteration, self._tuning.trial(iteration)) for iteration in todo)
         line = ProgressLine()
-        playing: dict[Future[list[Finished]], int] = {}
-        with ThreadPoolExecutor(self._setting.concurrency, "tuning") as pool:
-            try:
-                while not self._groups.stopped:
-                    line.show(self._progress())
-                    while len(playing) < self._setting.concurrency and (iteration := next(todo, 0)):
-                        playing[pool.submit(self._pair, iteration, self._tuning.trial(iteration))] = iteration
-                    if not playing:
-                        return Ending("finished")
-                    for future in wait(playing, SIGNALS_S, FIRST_COMPLETED).done:
-                        iteration = playing.pop(future)
-                        pair = future.result()
-                        if self._groups.stopped:
-                            break
-                        for number, game in enumerate(pair, 2 * iteration - 2):
-                            self._journal.add(number, game)
-                        self._learn(iteration)
-            except (BadInput, EngineFault) as error:
-                if not self._groups.stopped:
-                    return Ending("error", message=str(error))
-            finally:
-                self._groups.stop()
-                line.clear()
-        return Ending("stopped")
+
+        def show() -> None:
+            line.show(self._progress())
+
+        try:
+            with closing(as_they_end(self._pair, trials, self._setting.concurrency, self._groups, show)) as pairs:
+                for (iteration, _), pair in pairs:
+                    for number, game in enumerate(pair, 2 * iteration - 2):
+                        self._journal.add(number, game)
+                    self._learn(iteration)
+        except (BadInput, EngineFault) as error:
+            return Ending("error", message=str(error))
+        finally:
+            line.clear()
+        return Ending("finished" if self._played == self._pairs else "stopped")
 
     def report(self, heading: str) -> str:
         """Return the table of the values so far, with ``heading`` above it."""
@@ -119,11 +111,11 @@ class Tuner:
         self._tuning.update(iteration, (first > 0) - (first < 0) - (second > 0) + (second < 0))
         self._played += 1
 
-    def _pair(self, iteration: int, trial: Trial) -> list[Finished]:
-        """Play the two games of an iteration, the second with new programs after a fault in the first. Raises
-        `BadInput` if a program does not start or the solver fails.
+    def _pair(self, numbered: tuple[int, Trial]) -> list[Finished]:
+        """Play the two games of an iteration, given by its number and trial, the second with new programs after a fault
+        in the first. Raises `BadInput` if a program does not start or the solver fails.
         """
-        setting = self._setting
+        setting, (iteration, trial) = self._setting, numbered
         opening = setting.openings[(iteration - 1) % len(setting.openings)]
         games: list[Finished] = []
         while len(games) < 2:

@@ -1,4 +1,4 @@
-"""The threads that play a match, each with its own programs, and the thread that collects finished games."""
+"""A match that runs: threads play its games, each with its own programs; the main thread collects the results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import functools
 import queue
 import threading
 import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.scores import PairingScore, failed_program, pairing_tallies, standings
@@ -26,7 +30,8 @@ from .results import statistics
 from .schedule import Schedule
 from .time_control import TimeControl
 
-_GOING_S = 10.0
+T = TypeVar("T")
+R = TypeVar("R")
 
 _SILENT_S = 10.0
 """Seconds of a program's silence at its start before a message tells of it."""
@@ -80,8 +85,35 @@ def started(program: Program, groups: ProcessGroups, log: Path | None = None) ->
     return player
 
 
+def as_they_end(
+    play: Callable[[T], R], items: Iterable[T], concurrency: int, groups: ProcessGroups, show: Callable[[], None]
+) -> Generator[tuple[T, R]]:
+    """Yield each item with the result of ``play``, which threads call for ``concurrency`` items at a time, as soon as
+    it has ended. Items are taken when they are about to be played. ``show`` is called before each wait.
+
+    Exceptions of ``play`` are raised. Once ``groups`` was stopped the iteration ends; its end, and closing it, stop the
+    groups and wait for the threads. Iterate on the main thread.
+    """
+    waiting = iter(items)
+    playing: dict[Future[R], T] = {}
+    with ThreadPoolExecutor(concurrency, "game") as pool:
+        try:
+            while not groups.stopped:
+                for item in islice(waiting, concurrency - len(playing)):
+                    playing[pool.submit(play, item)] = item
+                if not playing:
+                    return
+                show()
+                for future in wait(playing, SIGNALS_S, FIRST_COMPLETED).done:
+                    if groups.stopped:
+                        return
+                    yield playing.pop(future), future.result()
+        finally:
+            groups.stop()
+
+
 class Match:
-    """A running match: the games to play, the threads that play them, the results so far."""
+    """A running match: the threads that play its games, each with its own programs, and the results so far."""
 
     def __init__(
         self, setting: Setting, journal: Journal, groups: ProcessGroups, page: MatchPage | None = None
@@ -91,95 +123,51 @@ class Match:
         self._running: dict[int, RunningGame] = {}
         self._journal = journal
         self._groups = groups
-        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[tuple[int, Finished] | Exception | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
+        self._teams: queue.SimpleQueue[tuple[int, dict[int, EngineClient]]] = queue.SimpleQueue()
+        """The programs of threads that play no game now, by number, after the number of the thread."""
+        for number in range(setting.concurrency):
+            self._teams.put((number, {}))
         self._remarked: set[str] = set()
-        self._lock = threading.Lock()
         self._begun = time.monotonic()
         self._line = ProgressLine()
-        self._workers: list[threading.Thread] = []
         self._names: dict[int, str] = {}
         self._tallies: list[PairingScore] = []
         for number, game in journal.games.items():
-            self._changed_name(number, game)
+            self._check_names(number, game)
 
     def run(self) -> Ending:
-        if self._groups.stopped:
-            return Ending("stopped")
+        """Play the games that the journal lacks, and add them to it, until all are played, the match is decided or
+        failed, an error ends it, or the process groups are stopped. Returns how it ended. Stops the groups; call it
+        once.
+        """
         todo = [number for number in self._setting.schedule.numbers() if number not in self._journal.games]
-        ending = self._judged(not todo)
-        if self._page:
-            self._page.resume(self._journal.games)
-        if ending:
-            return ending
-        for number in todo:
-            self._todo.put(number)
-        self._workers = [
-            threading.Thread(target=self._work, args=(number,), daemon=True)
-            for number in range(min(self._setting.concurrency, len(todo)))
-        ]
+        left = len(todo)
         try:
-            for worker in self._workers:
-                worker.start()
-            return self._collect(len(todo), len(self._workers))
+            if self._page:
+                self._page.resume(self._journal.games)
+            ending = self._judged(not left)
+            with closing(as_they_end(self._play, todo, self._setting.concurrency, self._groups, self._show)) as games:
+                while ending is None and (played := next(games, None)):
+                    number, game = played
+                    self._check_names(number, game)
+                    left -= 1
+                    self._journal.add(number, game)
+                    self._running.pop(number, None)
+                    if self._page:
+                        self._page.add(self._journal.games, number)
+                    ending = self._judged(not left)
+            return ending or Ending("stopped")
+        except (BadInput, EngineFault) as error:
+            return Ending("error", message=str(error))
         finally:
-            self._stopping.set()
-            self._groups.stop()
-            for worker in self._workers:
-                worker.join(_GOING_S)
             self._line.clear()
-
-    def stop(self) -> None:
-        """End the match with the games played so far. Signal handlers may call this."""
-        self._stopping.set()
-        # Wakes `_collect`.
-        self._done.put(None)
-
-    def _collect(self, games: int, working: int) -> Ending:
-        """Add finished games to journal and page until ``games`` have come, the match is decided or stopped, or an
-        error ends it. Returns how it ended.
-        """
-        while games and working:
-            self._line.show(self._progress())
-            result = self._next()
-            if self._stopping.is_set():
-                return Ending("stopped")
-            if isinstance(result, Exception):
-                return Ending("error", message=str(result))
-            if result is None:
-                working -= 1
-                continue
-            changed = self._changed_name(*result)
-            if changed:
-                return Ending("error", message=changed)
-            games -= 1
-            try:
-                self._journal.add(*result)
-                self._running.pop(result[0], None)
-                if self._page:
-                    self._page.add(self._journal.games, result[0])
-                self._show()
-            except BadInput as error:
-                return Ending("error", message=str(error))
-            # Judged once for all games at hand: with many games that takes time.
-            ending = self._judged(not games)
-            if ending:
-                return ending
-        return Ending("error", message="all programs have ended")
-
-    def _next(self) -> tuple[int, Finished] | Exception | None:
-        """Wait, on the main thread, for a worker's next message: a game with its number, an error, or None for the
-        worker's end. Meanwhile keep the page up to date.
-        """
-        while True:
-            try:
-                return self._done.get(timeout=SIGNALS_S)
-            except queue.Empty:
-                self._show()
+            while not self._teams.empty():
+                for player in self._teams.get()[1].values():
+                    player.process.kill()
 
     def _show(self) -> None:
-        """Bring the page, if there is one, up to date."""
+        """Bring the line of progress and the page, if there is one, up to date."""
+        self._line.show(self._progress())
         if self._page:
             self._page.show(self._journal.games, dict(self._running))
 
@@ -194,59 +182,47 @@ class Match:
             return Ending("decided")
         return Ending("finished") if ended else None
 
-    def _changed_name(self, number: int, game: Finished) -> str:
-        """Return an error message if a program reports another name than before, else "". A first name is noted."""
+    def _check_names(self, number: int, game: Finished) -> None:
+        """Note the names that programs report in a game. Raises `BadInput` for another name than in earlier games."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             first_name = self._names.setdefault(program, name)
             if first_name != name:
-                return (
+                raise BadInput(
                     f"program {program + 1} calls itself {quoted(name)}, in the games before {quoted(first_name)}: "
                     "expected the same version, or another journal"
                 )
-        return ""
 
-    def _work(self, worker: int) -> None:
-        """Play games, with programs of this thread's own, until no game is left, the match is stopped or a program
-        cannot be used. Each game or error is sent to `_next` as a message, and None at the end.
+    def _play(self, number: int) -> Finished:
+        """Play a game with the programs of a thread, which are started if need be and ended after a fault. Raises
+        `BadInput` if a program does not start.
         """
-        players: dict[int, EngineClient] = {}
+        thread, players = self._teams.get()
         try:
-            while not self._stopping.is_set():
-                try:
-                    number = self._todo.get_nowait()
-                except queue.Empty:
-                    break
-                place = self._setting.schedule.place(number)
-                sides = (place.black, place.white)
-                for program in sorted(sides):
-                    if program not in players:
-                        players[program] = self._start(program, worker)
-                game = play_game(
-                    (players[place.black], players[place.white]),
-                    self._setting.openings[place.opening],
-                    (self._setting.programs[place.black].control, self._setting.programs[place.white].control),
-                    self._setting.terms,
-                    functools.partial(self._running.__setitem__, number),
-                )
-                if self._stopping.is_set():
-                    break
-                self._done.put((number, game))
+            setting, place = self._setting, self._setting.schedule.place(number)
+            for program in sorted({place.black, place.white} - players.keys()):
+                players[program] = self._start(program, thread)
+            game = play_game(
+                (players[place.black], players[place.white]),
+                setting.openings[place.opening],
+                (setting.programs[place.black].control, setting.programs[place.white].control),
+                setting.terms,
+                functools.partial(self._running.__setitem__, number),
+            )
+            for program in (place.black, place.white):
+                for remark in sorted(players[program].remarks):
+                    self._remark(f"{players[program].title}: {remark}")
+                # After a fault the state of both programs is unknown.
                 if game.faulty >= 0:
-                    # After a fault the state of both programs is unknown.
-                    for program in sides:
-                        self._end(players.pop(program))
-        except (BadInput, EngineFault) as error:
-            self._done.put(error)
+                    players.pop(program).close()
+            return game
         finally:
-            for player in players.values():
-                self._end(player)
-            self._done.put(None)
+            self._teams.put((thread, players))
 
-    def _start(self, program: int, worker: int) -> EngineClient:
+    def _start(self, program: int, thread: int) -> EngineClient:
         setting = self._setting
         command, protocol, _, _ = setting.programs[program]
-        log = setting.log / f"{program + 1}-{worker + 1}.log" if setting.log else None
+        log = setting.log / f"{program + 1}-{thread + 1}.log" if setting.log else None
         text = quoted(command_text(command))
         waiting = f"engine {text} says nothing in {protocol} yet; it has {START_S:.0f} s for its start"
         reminder = threading.Timer(_SILENT_S, self._remark, (waiting,))
@@ -259,16 +235,11 @@ class Match:
         finally:
             reminder.cancel()
 
-    def _end(self, player: EngineClient) -> None:
-        for remark in sorted(player.remarks):
-            self._remark(f"{player.title}: {remark}")
-        player.close()
-
     def _remark(self, text: str) -> None:
-        with self._lock:
-            if text not in self._remarked and not self._stopping.is_set():
-                self._remarked.add(text)
-                logs.message(text, "desdaemon match")
+        """Tell the user something once. Any thread may call this."""
+        if text not in self._remarked and not self._groups.stopped:
+            self._remarked.add(text)
+            logs.message(text, "desdaemon match")
 
     def _progress(self) -> str:
         setting = self._setting

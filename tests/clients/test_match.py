@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import referee
@@ -28,7 +29,7 @@ from desdaemon.clients.match import workers
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import PLAYERS, EngineClient, GtpPlayer, detected_protocol, start_player
 from desdaemon.clients.match.openings import listed_openings
-from desdaemon.clients.match.referee import Finished, MatchTerms, play_game, solve
+from desdaemon.clients.match.referee import Finished, MatchTerms, play_game
 from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import outcome, report
@@ -38,7 +39,7 @@ from desdaemon.clients.match.time_control import Stopwatch, TimeControl, parse_c
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
+from desdaemon.protocol.othello.notation import START, Position, parse_board, parse_moves
 from desdaemon.protocol.othello.rules import PASS
 
 NO_LIMIT = TimeControl()
@@ -49,7 +50,7 @@ def played(
     second: list[object],
     controls: tuple[TimeControl, TimeControl] = (NO_LIMIT, NO_LIMIT),
     opening: GameRecord | None = None,
-    **terms: float,
+    **terms: Any,
 ) -> Finished:
     """A game between two of them."""
     players: list[EngineClient] = []
@@ -111,20 +112,18 @@ def test_a_late_move_loses_and_one_within_the_margin_does_not() -> None:
     assert played(["gtp", "slow", 28], ["gtp"], (hurried, NO_LIMIT), margin=60_000).ending == "played"
 
 
-def test_games_are_read_out() -> None:
-    game = played(["text"], ["text", "last"], adjudicate=6)
+def test_games_are_ended_by_the_solver() -> None:
+    asked: list[Position] = []
+
+    def solver(position: Position) -> int:
+        asked.append(position)
+        return 6
+
+    game = played(["text"], ["text", "last"], adjudicate=20, solver=solver)
     assert (game.ending, game.faulty) == ("adjudicated", -1)
-    final = game.record.final
-    cells = referee.from_bits(final.player, final.opponent)
-    assert referee.empties(cells) == 6
-    assert game.score == (1 if final.black_to_move else -1) * referee.solve(cells)
-
-
-@given(seed=st.integers(0, 10**6), empties=st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
-def test_the_referee_s_solver(seed: int, empties: int) -> None:
-    cells = referee.random_position(seed, 60 - empties)
-    assert solve(*referee.to_bits(cells), -64, 64) == referee.solve(cells)
+    assert asked == [game.record.final]
+    assert asked[0].empties == 20
+    assert game.score == (6 if asked[0].black_to_move else -6)
 
 
 @pytest.mark.parametrize("protocol", ["nboard", "text"])

@@ -25,14 +25,14 @@ from desdaemon.book.formats import edax
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import create_store, open_store
-from desdaemon.clients.match import adjudicator, workers
 from desdaemon.clients.match import match as command
+from desdaemon.clients.match import workers
 from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file, xot_openings
-from desdaemon.clients.match.referee import Finished, MatchTerms, solve
+from desdaemon.clients.match.referee import Finished, MatchTerms
 from desdaemon.clients.match.results import statistics
-from desdaemon.clients.match.results.journal import Journal
+from desdaemon.clients.match.results.journal import Journal, entry_game
 from desdaemon.clients.match.results.ratings import Pairing, ratings
 from desdaemon.clients.match.results.report import json_report, outcome, report
 from desdaemon.clients.match.results.scores import failed_program, pairing_tallies, standings, tally
@@ -475,36 +475,16 @@ def test_what_this_program_is(tmp_path: Path) -> None:
     assert identity(command.command_of("self"))["sha256"] == identity(command.command_of("self -level 3"))["sha256"]
 
 
-def test_games_are_ended_by_the_solver(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With more empty squares than the referee counts out itself."""
-    asked: list[Position] = []
-
-    def answer(self: adjudicator.Adjudicator, position: Position) -> int:
-        asked.append(position)
-        return 6
-
-    monkeypatch.setattr(adjudicator.Adjudicator, "solve", answer)
-    saved = tmp_path / "games.txt"
+def test_adjudicated_games_have_their_exact_scores(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
     sides = [fake("gtp", "first"), fake("gtp", "last")]
-    assert command.main([*sides, "--games", "2", "--adjudicate", "20", "--save", str(saved)]) == 0
-    assert [position.empties for position in asked] == [20, 20]
-
-
-@pytest.mark.slow
-def test_the_solver_is_right() -> None:
-    """Against the referee's own search, with ten empty squares."""
-    groups = command.ProcessGroups()
-    solver = adjudicator.Adjudicator(groups)
-    try:
-        for seed in range(5):
-            player, opponent = referee.to_bits(referee.random_position(seed, 50))
-            position = Position(player, opponent, True)
-            if not position.over:
-                assert solver.solve(position) == solve(player, opponent, -64, 64)
-    finally:
-        solver.close()
+    assert command.main([*sides, "--games", "4", "--adjudicate", "8", "--journal", str(journal)]) == 0
+    for line in journal.read_text().splitlines()[1:]:
+        entry = json.loads(line)
+        final = entry_game(entry).record.final
+        cells = referee.from_bits(final.player, final.opponent)
+        assert (entry["ending"], referee.empties(cells)) == ("adjudicated", 8)
+        assert entry["score"] == (1 if final.black_to_move else -1) * referee.solve(cells)
 
 
 def test_standings_are_sums_of_the_pairings() -> None:
