@@ -39,7 +39,16 @@ from desdaemon.book.readings import in_scale, readings
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
-from .rounds import CommandOutcome, LeafTask, LongCommand, Position, SearchLine, Worker
+from .rounds import (
+    CommandOutcome,
+    LeafTask,
+    LongCommand,
+    Position,
+    SearchLine,
+    Worker,
+    leaf_task,
+    leaf_without_search,
+)
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
@@ -120,16 +129,12 @@ class _Rounds(LongCommand):
         self._stopping = False
         self._lock = threading.Lock()
 
-    def ask(
-        self, player: int, opponent: int, level: int, excluded: int = 0
-    ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
-        """Return the best move outside the mask ``excluded``, by a search of ``level``, and its score in discs for
-        ``player``.
+    def ask(self, question: Question) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
+        """Return the best move and its score in discs for the mover, by the search ``question``.
 
         If the book remembers an answer, it is used. Otherwise the question is yielded, and the book remembers the
         answer. Raises `WorkCancelled` if the search, or one before it, was stopped.
         """
-        question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
         if answer is None:
             answer = None if self._stopping else (yield question)
@@ -166,13 +171,8 @@ class _Rounds(LongCommand):
             yield visit
 
     def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
-        """Yield the search of ``task``. Returns the leaf's move and its score for the side to move in the book's
-        position.
-
-        If the board of ``task`` is the one after a forced pass, the move is PASS, and the search's score is negated.
-        """
-        move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
-        return (PASS, -score) if task.passed else (move, score)
+        """Yield the search of ``task``. Returns the leaf's move and score."""
+        return task.leaf(*(yield from self.ask(task.question)))
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
         """Add or replace entries of the book and drop the remembered searches, in one step; then run negamax."""
@@ -185,31 +185,19 @@ class _Rounds(LongCommand):
         self.negamax()
 
 
-def _leaf_task(book: Book, row: int, level: int) -> LeafTask | PositionEntry | None:
-    """Return the search for a position's leaf, the new entry if no search is needed, or None if nothing changes."""
-    entry = book.table.entry(row)
-    links = book.table.links(entry.player, entry.opponent)
-    if links and links[0][0] == PASS and links[0][1] < 0:
-        return LeafTask(row, entry.opponent, entry.player, level, 0, True)
-    excluded = sum(1 << move for move, child in links if child >= 0 and move < PASS)
-    if any(child < 0 for _, child in links):
-        return LeafTask(row, entry.player, entry.opponent, level, excluded, False)
-    bare = entry.without_leaf()
-    if not links:
-        bare = bare._replace(leaf_score=final_score(entry.player, entry.opponent), leaf_level=max(entry.level, 0))
-    return bare if bare != entry else None
-
-
 def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     """Search the leaves of rows at ``level`` and store them. Returns whether any was searched or changed."""
     book = rounds.book
-    tasks = [(row, _leaf_task(book, row, level)) for row in rows]
-    searched = [task for _, task in tasks if isinstance(task, LeafTask)]
-    answers = rounds.follow([rounds.leaf(task) for task in searched])
-    changed = [task for _, task in tasks if isinstance(task, PositionEntry)]
-    for task, (move, score) in zip(searched, answers, strict=True):
-        entry = in_scale(book.table.entry(task.row))
-        changed.append(entry._replace(leaf_move=move, leaf_score=score, leaf_level=level))
+    tasks = [(row, leaf_task(book, row, level)) for row in rows]
+    answers = iter(rounds.follow([rounds.leaf(task) for _, task in tasks if task is not None]))
+    changed = []
+    for row, task in tasks:
+        old = book.table.entry(row)
+        entry = old if task is None else in_scale(old)
+        leaf = leaf_without_search(book, row) if task is None else (*next(answers), level)
+        entry = entry._replace(**dict(zip(("leaf_move", "leaf_score", "leaf_level"), leaf, strict=True)))
+        if task is not None or entry != old:
+            changed.append(entry)
     if changed:
         rounds.finish_round(changed)
     return bool(changed)
@@ -294,7 +282,7 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> Sear
             entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))
             player, opponent, expected = o, p, -expected
             continue
-        move, score = yield from rounds.ask(p, o, level)
+        move, score = yield from rounds.ask((p, o, level, 0))
         entry = PositionEntry(p, o, level=level, leaf_move=move, leaf_score=score, leaf_level=level)
         entries.append(entry._replace(score=score, lower=score, upper=score))
         change = abs(score - expected)

@@ -11,7 +11,6 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import within
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, PASS
-from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import PositionEntry
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -74,19 +73,11 @@ def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction
             level = min(max(book.table.entry(row).leaf_level, 0), MAX_LEVEL)
             task = job.leaf_task(row, level)
             if task is not None:
-                tasks.append((task, book.table.entry(row)))
-        entries = {task.row: entry for task, entry in tasks}
-        for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
-            if answer is None:
-                raise WorkCancelled
-            move, score = answer
-            if task.passed:
-                move, score = PASS, -score
-            entry = entries[task.row]
+                tasks.append(task)
+        for task, move, score in job.searched(tasks, len(tasks)):
+            entry = book.table.entry(task.row)
             if score != entry.leaf_score:
                 wrong.append(Correction(entry, move, score))
                 book.put(entry._replace(leaf_move=move, leaf_score=score))
-            worker.searches += 1
-            job.progress("search", done + 1, len(tasks))
 
     return job.outcome(work), wrong

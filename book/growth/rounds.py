@@ -11,6 +11,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.changes import Question
 from desdaemon.book.errors import within
-from desdaemon.book.layout import HUMAN, LINKED, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.layout import HUMAN, LINKED, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import unsearched
@@ -27,6 +28,9 @@ from desdaemon.protocol.othello.rules import final_score
 Position = tuple[int, int]
 
 _ADDED = 1 << 11
+_AHEAD = 1 << 8
+"""Lines of searches for each thread that are begun before the first of them has ended, so that no thread waits for it.
+"""
 
 SETTLE_S = 0.5
 """Most seconds that updating the scores may take after a cancellation."""
@@ -67,19 +71,6 @@ class CommandOutcome(NamedTuple):
     positions: int
 
 
-class LeafTask(NamedTuple):
-    """A search for the leaf of the position in ``row``, without the moves in the mask ``excluded``; ``passed`` says
-    that the board is the one after a forced pass.
-    """
-
-    row: int
-    player: int
-    opponent: int
-    level: int
-    excluded: int
-    passed: bool
-
-
 R = TypeVar("R")
 
 SearchLine = Generator[Question, tuple[int, int] | None, R]
@@ -89,8 +80,51 @@ It is sent (move, score) for each question, or None if the search was stopped.
 """
 
 
+class LeafTask(NamedTuple):
+    """The search for the leaf of the position in ``row``; ``passed`` says that its board is the one after a forced
+    pass.
+    """
+
+    row: int
+    question: Question
+    passed: bool = False
+
+    def leaf(self, move: int, score: int) -> tuple[int, int]:
+        """Return the move and the score of the leaf, for the position's side to move, from those that were found."""
+        return (PASS, -score) if self.passed else (move, score)
+
+    def line(self) -> SearchLine[tuple[LeafTask, int, int]]:
+        """Yield the search; return the task with the leaf's move and score. Raises `WorkCancelled` after a stop."""
+        answer = yield self.question
+        if answer is None:
+            raise WorkCancelled
+        return self, *self.leaf(*answer)
+
+
+def leaf_task(book: Book, row: int, level: int) -> LeafTask | None:
+    """Return the search of ``level`` for a position's leaf; None if no move of it leads out of the book."""
+    entry = book.table.entry(row)
+    links = book.table.links(entry.player, entry.opponent)
+    if links and links[0] == (PASS, -1):
+        return LeafTask(row, (entry.opponent, entry.player, level, 0), passed=True)
+    if all(child >= 0 for _, child in links):
+        return None
+    excluded = sum(1 << move for move, child in links if child >= 0)
+    return LeafTask(row, (entry.player, entry.opponent, level, excluded))
+
+
+def leaf_without_search(book: Book, row: int) -> tuple[int, int, int]:
+    """Return move, score and level of the leaf of a position that has no `leaf_task`: of a finished game its final
+    score, else no leaf.
+    """
+    entry = book.table.entry(row)
+    if book.table.links(entry.player, entry.opponent):
+        return NO_MOVE, NO_SCORE, NO_LEVEL
+    return NO_MOVE, final_score(entry.player, entry.opponent), max(entry.level, 0)
+
+
 class Worker:
-    """Runs searches in parallel, one on each thread; results come in the order of the tasks."""
+    """Runs lines of searches in parallel, one on each thread; results come in the order of the lines."""
 
     def __init__(
         self,
@@ -116,37 +150,6 @@ class Worker:
         """The step of a schedule that runs now."""
         self.halt = halt or (lambda: None)
 
-    def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        """Yield each task with its search's move and score, discs for the side to move; None for a stopped search.
-
-        To end early, close the generator: it stops the running searches.
-        """
-
-        def search(task: LeafTask) -> tuple[int, int] | None:
-            return self.evaluate(task.player, task.opponent, task.level, task.excluded)
-
-        if self.threads == 1:
-            for task in tasks:
-                yield task, search(task)
-            return
-        waiting = iter(tasks)
-        with ThreadPoolExecutor(self.threads) as pool:
-            running: list[tuple[LeafTask, Future[tuple[int, int] | None]]] = []
-            try:
-                for task in itertools.islice(waiting, 2 * self.threads):
-                    running.append((task, pool.submit(search, task)))
-                while running:
-                    task, future = running.pop(0)
-                    answer = future.result()
-                    for following in itertools.islice(waiting, 1):
-                        running.append((following, pool.submit(search, following)))
-                    yield task, answer
-            finally:
-                if running:
-                    self.halt()
-                for _, future in running:
-                    future.cancel()
-
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
         """Carry out the searches that ``lines`` yield, several lines in parallel. Yields each line's result, in order.
 
@@ -162,10 +165,15 @@ class Worker:
                 result: R = end.value
                 return result
 
+        waiting = iter(lines)
+        running: deque[Future[R]] = deque()
         with ThreadPoolExecutor(self.threads) as pool:
-            running = deque(pool.submit(followed, line) for line in lines)
             try:
-                while running:
+                while True:
+                    for line in itertools.islice(waiting, _AHEAD * self.threads - len(running)):
+                        running.append(pool.submit(followed, line))
+                    if not running:
+                        return
                     result = running[0].result()
                     running.popleft()
                     yield result
@@ -216,31 +224,19 @@ class GrowthCommand(LongCommand):
     """A command that searches leaves and adds positions in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
-        """Return the search that a position's leaf needs. If it needs none, set the leaf (a finished game's final
-        score, else no leaf) and return None.
+        """Return the search that a position's leaf needs. If it needs none, set the leaf (`leaf_without_search`) and
+        return None.
 
         Without ``level`` the search has the position's level. If this is unknown, or the score was set by hand, it has
         the book's level.
         """
-        book = self.book
-        entry = book.table.entry(row)
+        entry = self.book.table.entry(row)
         if level is None:
-            level = book.options.level if entry.flags & HUMAN or entry.level < 0 else entry.level
-        links = book.table.links(entry.player, entry.opponent)
-        if not links:
-            score = final_score(entry.player, entry.opponent)
-            self._set_leaf(row, NO_MOVE, score, max(entry.level, 0))
-            return None
-        if links[0][0] == PASS:
-            if links[0][1] >= 0:
-                self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
-                return None
-            return LeafTask(row, entry.opponent, entry.player, level, 0, True)
-        excluded = sum(1 << move for move, child in links if child >= 0)
-        if excluded.bit_count() == len(links):
-            self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
-            return None
-        return LeafTask(row, entry.player, entry.opponent, level, excluded, False)
+            level = self.book.options.level if entry.flags & HUMAN or entry.level < 0 else entry.level
+        task = leaf_task(self.book, row, level)
+        if task is None:
+            self._set_leaf(row, *leaf_without_search(self.book, row))
+        return task
 
     def _set_leaf(self, row: int, move: int, score: int, level: int, *, raise_level: bool = False) -> None:
         entry = self.book.table.entry(row)
@@ -254,21 +250,25 @@ class GrowthCommand(LongCommand):
         if changed != entry:
             self.book.put(changed)
 
-    def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Run the searches ``tasks`` and store the leaves. ``total``, for the progress, is the most searches expected.
+    def searched(self, tasks: Iterable[LeafTask], total: int) -> Iterator[tuple[LeafTask, int, int]]:
+        """Run the searches ``tasks``; yield each with its leaf's move and score, and count it when that was used.
+        ``total``, for the progress, is the most searches expected.
 
-        With ``raise_level`` the positions get the searches' level. Raises `WorkCancelled` if a search was stopped or
-        the command cancelled; the leaves stored so far stay.
+        Raises `WorkCancelled` if a search was stopped or the command cancelled.
         """
-        for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
-            if answer is None:
-                raise WorkCancelled
-            move, score = answer
-            if task.passed:
-                move, score = PASS, -score
-            self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
-            self.worker.searches += 1
-            self.progress("search", done, total)
+        with closing(self.worker.follow(task.line() for task in tasks)) as following:
+            for done, result in enumerate(following, 1):
+                yield result
+                self.worker.searches += 1
+                self.progress("search", done, total)
+
+    def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
+        """Run the searches ``tasks`` as `searched` does and store the leaves; those stored before a cancellation stay.
+
+        With ``raise_level`` the positions get the searches' level.
+        """
+        for task, move, score in self.searched(tasks, total):
+            self._set_leaf(task.row, move, score, task.question[2], raise_level=raise_level)
 
     def complete(self) -> None:
         """Drop the leaves at fault and search every open leaf; run negamax first if the book's state is unknown."""

@@ -24,7 +24,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
-from desdaemon.book.growth.rounds import LeafTask, SearchLine, Worker
+from desdaemon.book.growth.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.errors import Unfinished
 
@@ -462,23 +462,6 @@ class ClusterPool(Worker):
         super().__init__(evaluate, threads=threads, on_progress=on_progress, halt=cluster.stop)
         self._cluster = cluster
         self._on_gone = on_gone
-
-    def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
-        given: deque[LeafTask] = deque()
-
-        def searches() -> Iterator[Search]:
-            for task in tasks:
-                given.append(task)
-                yield Search(task.player, task.opponent, task.level, task.excluded)
-
-        try:
-            for answer in self._cluster.answers(searches()):
-                if given:
-                    yield given.popleft(), self._counted(answer)
-        except Unfinished as gone:
-            self._on_gone(str(gone))
-            if given:
-                yield given.popleft(), None
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
         """Yield the result of each line of searches, in order. All lines run on the calling thread; one is begun only
