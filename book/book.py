@@ -26,7 +26,7 @@ from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
-from .record import RESULT, PositionEntry
+from .record import PositionEntry
 from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -458,10 +458,6 @@ class Book:
         self._begin_change()
         self.games = without(self.games, games["identity"].tolist())
         self.recorder.taken_back(games)
-
-    def set_results(self, row: int, results: tuple[float, float, float]) -> None:
-        """Store the games won, drawn and lost by the side to move in a row's position; see `store_results`."""
-        self.store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def store_results(self, rows: Rows, results: Records) -> None:
         """Store ``results``, a `RESULT` record for each of the distinct ``rows``. Numbers above `MOST_GAMES` are

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Words
+from desdaemon.book.chunks import Words
 from desdaemon.book.errors import within
-from desdaemon.book.exports import kernels
 from desdaemon.book.games import identity, new_games, packed, squares, unpacked
 from desdaemon.book.options import BookOptions
-from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices
+from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
 from desdaemon.book.record import START, unsearched
 
 from .game_results import count
@@ -230,30 +229,4 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
         last = len(book)
         book.table.insert_children(first, last, progress)
         first = last
-    return book
-
-
-def synthetic_book(rows: int, level: int) -> Book:
-    """Return a book of about ``rows`` positions from the initial one on, with made-up leaf scores, for benches.
-
-    All scores follow from the leaves, and no leaf is missing.
-    """
-    book = Book(BookOptions(level=level, min_empties=0))
-    table = book.table
-    table.reserve(rows)
-    table.insert(*START)
-    first = 0
-    while len(book) < rows and first < len(book):
-        # A position has some ten children; at least a third of them are new.
-        last = min(len(book), first + max(1, (rows - len(book)) // 10))
-        table.insert_children(first, last)
-        first = last
-    empties = table.by_empties()
-    filters = table.filters(counts=empties)
-    # Growing may add the next ply.
-    book.options = book.options._replace(min_empties=max(1, int(np.flatnonzero(empties)[0])))
-    for start, end in slices(len(book), CHUNK_ROWS, "leaves", no_progress):
-        kernels().make_up_leaves(table.context, start, end, level, filters.at)
-    book.negamax()
-    book.checked()
     return book

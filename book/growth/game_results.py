@@ -59,47 +59,6 @@ def results_of(book: Book, row: int) -> Results:
     return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
 
 
-def weight(ply: int, last: int) -> float:
-    """Return the share of a lost game's penalty, 0..1, that applies after ``ply`` moves.
-
-    It rises evenly from 0 at the start to 1 at ``last``, the line's last position in the book, so that the penalty
-    reaches the opening in a book of any depth. Returns 1 if ``last`` is 0.
-    """
-    return ply / last if last else 1.0
-
-
-def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return a pair (ply, row) for each of a game's ``positions``, except those outside the book."""
-    rows = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
-    return [(ply, row) for ply, row in rows if row >= 0]
-
-
-def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
-    """Make the line of a lost game less attractive to its loser. Returns the number of changed positions.
-
-    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other; passes are positions too. At the
-    last position in the book the loser's won games are scaled by `SHRINK` and its lost games by `GROW`, at earlier
-    positions by less (`weight`). A weight never becomes 0, so that a line can be chosen again. Raises `OutOfRange` for
-    another ``loser``.
-    """
-    within("loser", loser, 0, 1)
-    changed = 0
-    line = _line(book, positions)
-    for ply, row in line:
-        won, drawn, lost = book.table.results(row)
-        if not (won or lost):
-            continue
-        share = weight(ply, line[-1][0])
-        if ply % 2 == loser:
-            scaled = won * SHRINK**share, drawn, lost * GROW**share
-        else:
-            scaled = won * GROW**share, drawn, lost * SHRINK**share
-        if scaled != (won, drawn, lost):
-            book.set_results(row, scaled)
-            changed += 1
-    return changed
-
-
 class Tally(NamedTuple):
     """The results of some games, added up for each of ``rows``: a `RESULT` record for the side to move in its position.
 
@@ -146,9 +105,11 @@ def tally(book: Book, games: Games, progress: ProgressCallback = no_progress) ->
 
 
 def _shares(rows: Rows, lengths: list[int]) -> Weights:
-    """Return the `weight` of each position of some games, one game after another.
+    """Return the share of a lost game's penalty, 0..1, at each position of some games, one game after another.
 
-    ``rows`` has the positions' rows, -1 for those not in the book; ``lengths`` has each game's number of positions.
+    It rises evenly from 0 at the start to 1 at the line's last position in the book, so that the penalty reaches the
+    opening in a book of any depth. ``rows`` has the positions' rows, -1 for those not in the book; ``lengths`` has each
+    game's number of positions.
     """
     shares = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
@@ -156,6 +117,26 @@ def _shares(rows: Rows, lengths: list[int]) -> Weights:
         last = int(inside[-1]) if len(inside) else 0
         shares.append(np.arange(len(game)) / last if last else np.ones(len(game)))
     return np.concatenate(shares)
+
+
+def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
+    """Make the line of a lost game less attractive to its loser. Returns the number of changed positions.
+
+    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other; passes are positions too. At the
+    last position in the book the loser's won games are scaled by `SHRINK` and its lost games by `GROW`, at earlier
+    positions by less. A weight never becomes 0, so that a line can be chosen again. Raises `OutOfRange` for another
+    ``loser``.
+    """
+    within("loser", loser, 0, 1)
+    line = tally(book, live_game(positions, 1 if loser else -1, "", learned=True))
+    old = book.table.results_of(line.rows)
+    new = old.copy()
+    new["won"] *= line.won
+    new["lost"] *= line.lost
+    changed = np.flatnonzero(new != old)
+    if len(changed):
+        book.store_results(line.rows[changed], new[changed])
+    return len(changed)
 
 
 def count(book: Book, games: Games, *, all_games: bool = False, progress: ProgressCallback = no_progress) -> int:

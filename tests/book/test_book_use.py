@@ -10,7 +10,7 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, game_positions, small_book, toy
+from toys import canonical, contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
@@ -188,8 +188,8 @@ def test_results_decide_when_asked() -> None:
     deviate(book, START, Worker(toy), 60, 65)
     position, (few, many) = siblings(book)
     # Results are stored for the side to move after the move: its wins are the mover's losses.
-    book.set_results(few.row, (2, 0, 8))
-    book.set_results(many.row, (300, 0, 700))
+    set_results(book, few.row, (2, 0, 8))
+    set_results(book, many.row, (300, 0, 700))
     assert candidates(book, *position, RESULTS) == book.moves_on(*position)
     counts = chosen_rows(book, position)
     assert counts[many.row] > counts[few.row] > 0
@@ -201,7 +201,7 @@ def test_a_move_that_always_lost_is_left_for_moves_without_games() -> None:
     book = small_book(depth=3)
     deviate(book, START, Worker(toy), 60, 65)
     position, (lost, other) = siblings(book)
-    book.set_results(lost.row, (48, 0, 0))
+    set_results(book, lost.row, (48, 0, 0))
     counts = chosen_rows(book, position)
     assert counts[lost.row] < 20 < counts[other.row]
     # Of every move something is known: the leaf takes part with its score.
@@ -217,7 +217,7 @@ weights = st.one_of(st.integers(0, 5000).map(float), st.floats(0, 1e300, allow_n
 def test_a_choice_falls_whatever_the_counts(counts: list[tuple[float, float, float]], seed: int) -> None:
     book = BOOK
     for move, results in zip(book.moves_on(*START), counts, strict=True):
-        book.set_results(move.row, results)
+        set_results(book, move.row, results)
     dice = random.Random(seed), random.Random(seed)
     for choice in (Choice.RESULTS, Choice.MIXED):
         wanted = MoveChoice(choice=choice)
@@ -282,8 +282,8 @@ def test_merge_reports_conflicts_and_adds_up_results() -> None:
     first, second = grown(), grown(level=9)
     row = second.table.find(*FIRST)
     second.put(second.table.entry(row)._replace(score=40, lower=40, upper=40, level=70, flags=HUMAN))
-    first.set_results(first.table.find(*FIRST), (1, 2, 3))
-    second.set_results(row, (10, 20, 30))
+    set_results(first, first.table.find(*FIRST), (1, 2, 3))
+    set_results(second, row, (10, 20, 30))
     merged = merge(first, second)
     assert [(conflict.theirs, conflict.kept) for conflict in merged.conflicts if conflict.theirs == 40] == [(40, 40)]
     assert first.table.results(first.table.find(*FIRST)) == (11, 22, 33)

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from synthetic_book import synthetic_book
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import BookError, within
 from desdaemon.book.formats import edax
-from desdaemon.book.growth.add import fix, synthetic_book
+from desdaemon.book.growth.add import fix
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from toys import set_results
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
@@ -363,7 +364,7 @@ def samples(folder: Path) -> Iterator[Format]:
     for chunk in book.table.chunks():
         chunk["level"], chunk["score"], chunk["leaf_move"] = 2, 1, 65
     book.table.write(2, book.table.entry(2)._replace(wins=1 << 40, lines=1 << 41))
-    book.set_results(1, (1.0, 2.0, 3.0))
+    set_results(book, 1, (1.0, 2.0, 3.0))
     line = [(entry[0], entry[1]) for entry in map(book.table.entry, (0, 1))]
     counted = [live_game(line, score, "store", learned=score < 0) for score in (-2, 0, 7)]
     book.list_games(np.concatenate(counted))
@@ -378,7 +379,7 @@ def samples(folder: Path) -> Iterator[Format]:
         opened.book.options = opened.book.options.at_level(9)
         opened.book.remember((*START, 3, 0), (19, -6))
         opened.book.step(7, 2)
-        opened.book.set_results(2, (1.0, 0.0, 2.5))
+        set_results(opened.book, 2, (1.0, 0.0, 2.5))
         opened.book.list_games(live_game(line, 1, "store", learned=False))
         opened.book.unlist_games(counted[1])
         opened.book.remove(np.arange(len(book)) % 5 == 4)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import referee
 
 from desdaemon.book.book import Book, Evaluate
@@ -15,7 +16,7 @@ from desdaemon.book.growth.add import add_positions
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
-from desdaemon.book.record import START
+from desdaemon.book.record import RESULT, START
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
@@ -88,6 +89,11 @@ def game_positions(book: Book, moves: Sequence[int]) -> list[tuple[int, int]]:
 def contents(book: Book) -> list[tuple[int, ...]]:
     """Every position with all its fields, in the order of the positions."""
     return sorted(book.table.entry(row) for row in range(len(book)))
+
+
+def set_results(book: Book, row: int, results: tuple[float, float, float]) -> None:
+    """Give a row's position so many games won, drawn and lost by its side to move."""
+    book.store_results(np.array([row]), np.array([results], RESULT))
 
 
 def dat_record(player: int, opponent: int, *, links: bytes = b"", leaf: bytes = b"\x81\x41", level: int = 1) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, game_positions, small_book, toy
+from toys import contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
@@ -35,7 +35,7 @@ def varied(seed: int) -> Book:
         changed = book.entry(*entry[:2])
         if changed.has_leaf:
             book.put(changed._replace(leaf_level=dice.choice([1, 12, 30])))
-    book.set_results(book.table.find(*START), (3, 1, 4))
+    set_results(book, book.table.find(*START), (3, 1, 4))
     edit(book, *START, 19, dice.randrange(-8, 8))
     book.negamax()
     return book
@@ -70,7 +70,7 @@ def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: P
     dialogue.say("book deviate 2 6")
     dialogue.say("book edit f5 4")
     book = dialogue.book
-    book.set_results(book.table.find(*START), (1, 0, 0))
+    set_results(book, book.table.find(*START), (1, 0, 0))
     entry = next(entry for entry in contents(book) if entry.has_leaf)
     book.put(entry._replace(leaf_level=1))
     for name, parts in said.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 import format_fuzz
 import numpy as np
 import pytest
+from toys import set_results
 
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.growth.add import enumerate_book
@@ -40,7 +41,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A book with an index and results."""
     monkeypatch.setattr(snapshot, "INDEXED_FROM", 0)
     made = enumerate_book(3, BookOptions(level=2, min_empties=57))
-    made.set_results(1, (1.0, 2.0, 3.0))
+    set_results(made, 1, (1.0, 2.0, 3.0))
     create_store(tmp_path / "b.book", made).close()
     return tmp_path / "b.book"
 

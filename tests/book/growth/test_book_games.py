@@ -11,7 +11,7 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from test_xot import LINES, listed
-from toys import contents, small_book, toy
+from toys import contents, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
@@ -148,7 +148,7 @@ def test_games_that_were_played_count_each(dialogue: BookDialogue, tmp_path: Pat
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_book_without_games_is_merged_as_before(learned: bool) -> None:
     book, old = small_book(), small_book()
-    old.set_results(0, (5.0, 6.0, 7.0))
+    set_results(old, 0, (5.0, 6.0, 7.0))
     add_games(book, some_games(1, 4), Worker(toy), keep_results=True, adjusting=learned)
     before = results(book)[START]
     assert merge(book, old).without_games == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, game_positions, small_book, toy
+from toys import canonical, contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
@@ -386,7 +386,7 @@ def test_a_lost_game_weighs_most_at_its_end(loser: int) -> None:
     positions = game()
     rows = [book.table.find(*position) for position in positions]
     for row in rows:
-        book.set_results(row, (100, 7, 100))
+        set_results(book, row, (100, 7, 100))
     adjust(book, positions, loser)
     shares = []
     for ply, row in enumerate(rows):

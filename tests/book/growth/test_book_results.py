@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, game_positions, small_book, toy
+from toys import contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.growth.add import BookGame, add_games
-from desdaemon.book.growth.game_results import adjust, count, live_game, weight
+from desdaemon.book.growth.game_results import adjust, count, live_game
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
 from desdaemon.book.options import BookOptions
@@ -47,12 +47,34 @@ def results(book: Book) -> dict[tuple[int, int], tuple[float, float, float]]:
 # ------------------------------------------------------------------------------------------------ the fade
 
 
-def test_the_blame_rises_evenly_to_the_last_position_in_the_book() -> None:
-    shares = [weight(ply, 24) for ply in range(25)]
-    assert shares[0] == 0
-    assert shares[-1] == 1
-    assert shares == sorted(shares)
-    assert shares[2] == pytest.approx(2 / 24)
+def plainly_adjusted(book: Book, positions: list[tuple[int, int]], loser: int) -> int:
+    """What `adjust` does, a position after the other; returns the number of changed ones."""
+    line = [(ply, row) for ply, position in enumerate(positions) if (row := book.table.find(*position)) >= 0]
+    changed = 0
+    for ply, row in line:
+        share = ply / line[-1][0] if line[-1][0] else 1
+        won, drawn, lost = book.table.results(row)
+        mine, other = (0.8**share, 1.2**share) if ply % 2 == loser else (1.2**share, 0.8**share)
+        changed += (won * mine, lost * other) != (won, lost)
+        set_results(book, row, (won * mine, drawn, lost * other))
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_line_of_a_lost_game_is_adjusted_position_by_position(seed: int) -> None:
+    games = [finished_game(4 * seed + k) for k in range(3)]
+    books = [Book(BookOptions(level=1, min_empties=20 if seed % 2 else 61)) for _ in range(2)]
+    for book in books:
+        add_games(book, [BookGame(bytes(game)) for game in games[:2]], Worker(toy), search=False)
+        for row in range(0, len(book), 2):
+            set_results(book, row, (row % 7, 3, row % 5))
+    for game in games:
+        positions = game_positions(Book(), game)[seed % 3 :]
+        assert adjust(books[0], positions, seed % 2) == plainly_adjusted(books[1], positions, seed % 2)
+    found, expected = results(books[0]), results(books[1])
+    assert found.keys() == expected.keys()
+    for key, weights in expected.items():
+        assert found[key] == pytest.approx(weights)
 
 
 def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
@@ -61,7 +83,7 @@ def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
     positions = game_positions(book, moves)
     add_games(book, [BookGame(bytes(moves))], Worker(toy))
     for row in range(len(book)):
-        book.set_results(row, (100, 0, 100))
+        set_results(book, row, (100, 0, 100))
     for _ in range(40):
         adjust(book, positions, 0)
 
@@ -85,7 +107,7 @@ def test_many_games_at_once_are_learned_from_as_one_by_one() -> None:
         count(single, live_game(game_positions(single, moves), game.score, "", learned=False))
     for moves, game in zip(games, scored, strict=True):
         if game.score:
-            adjust(single, game_positions(single, moves), 0 if game.score < 0 else 1)
+            plainly_adjusted(single, game_positions(single, moves), 0 if game.score < 0 else 1)
     found, expected = results(at_once), results(single)
     assert found.keys() == expected.keys()
     for key, weights in expected.items():

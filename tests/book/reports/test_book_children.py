@@ -6,7 +6,7 @@ import random
 
 import pytest
 import referee
-from toys import canonical, contents, small_book, toy
+from toys import canonical, contents, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.grow import deviate
@@ -106,7 +106,7 @@ def test_grades_of_a_book_that_changed_are_of_no_use() -> None:
 
 def test_every_legal_move_is_there_with_what_its_position_says() -> None:
     book = shuffled(Rule.EDAX)
-    book.set_results(book.table.find(*canonical(*referee.to_bits(referee.play(referee.start(), 19)))), (3, 2, 7))
+    set_results(book, book.table.find(*canonical(*referee.to_bits(referee.play(referee.start(), 19)))), (3, 2, 7))
     for entry in contents(book):
         for image in referee.symmetries(referee.from_bits(*entry[:2])):
             board = referee.to_bits(image)

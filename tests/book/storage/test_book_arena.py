@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from book_dialogue import BookDialogue
+from synthetic_book import synthetic_book
 from toys import contents
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.formats import edax
-from desdaemon.book.growth.add import synthetic_book
 from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage import snapshot, table_memory
 from desdaemon.book.storage.arena import ARENA, PIECE

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from book_dialogue import BookDialogue
 from format_fuzz import fill_segment, sealed_book
-from toys import contents
+from toys import contents, set_results
 
 from desdaemon.book import negamax
 from desdaemon.book.book import Book
@@ -42,7 +42,7 @@ def large_book() -> Book:
         chunk["leaf_move"][ends] = 65
         chunk["score"] = rng.integers(-20, 20, len(chunk))
     book.table.write(7, book.table.entry(7)._replace(wins=1 << 40, lines=1 << 41))
-    book.set_results(3, (1.0, 2.0, 3.0))
+    set_results(book, 3, (1.0, 2.0, 3.0))
     book.forget_state()
     return book
 
@@ -246,7 +246,7 @@ def test_changes_before_everything_was_compared_are_no_damage(saved: Saved, tmp_
                 book.put(entry._replace(leaf_score=rng.randrange(-60, 60)))
             for key in range(1, 5000):
                 book.put(PositionEntry(key, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
-            book.set_results(9, (4.0, 5.0, 6.0))
+            set_results(book, 9, (4.0, 5.0, 6.0))
             opened.commit()
             book.negamax()
             opened.save()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import contents, small_book, toy
+from toys import contents, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.add import fix
@@ -35,7 +35,7 @@ def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     wide = PositionEntry(*START, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 19, -9, 10, 1)
     book.put(wide)
     assert not book.settled
-    book.set_results(1, (1.5, 2.0, 3.0))
+    set_results(book, 1, (1.5, 2.0, 3.0))
     path = tmp_path / "b.book"
     create_store(path, book).close()
     data = path.read_bytes()

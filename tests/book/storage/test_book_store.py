@@ -16,7 +16,7 @@ from checkout import SUPPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from toys import contents, small_book, toy
+from toys import contents, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
@@ -55,7 +55,7 @@ def test_a_book_comes_back(tmp_path: Path) -> None:
         assert store.book.options == book.options
         assert store.notes == []
         deviate(store.book, START, Worker(toy), 4, 8)
-        store.book.set_results(3, (1.5, 2.0, 3.25))
+        set_results(store.book, 3, (1.5, 2.0, 3.25))
         store.book.options = store.book.options._replace(verbosity=1)
         later = contents(store.book)
         assert later != contents(book)
