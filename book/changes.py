@@ -14,9 +14,10 @@ Question = tuple[int, int, int, int]
 
 
 class ChangeObserver:
-    """An observer of a book: its methods are called at each change, on the thread of the change. Here they do
-    nothing.
-    """
+    """An observer of a book in memory: its methods are called at each change, on the thread of the change."""
+
+    changes = False
+    """Whether anything has changed that would be lost."""
 
     def allow(self) -> None:
         """Raise `ReadOnly` if the book must not change. Called before each change."""
@@ -26,26 +27,29 @@ class ChangeObserver:
 
     def changed(self, row: int) -> None:
         """Take note that the position in ``row`` was added or changed."""
+        self.changes = True
 
     def changed_many(self, rows: Rows) -> None:
         """Take note that the positions in ``rows`` were added or changed."""
-        for row in rows.tolist():
-            self.changed(row)
+        self.changes |= len(rows) > 0
 
     def removed(self, keys: Iterable[Words]) -> None:
         """Take note that positions will be removed and rows renumbered: this is called before the removal.
 
         ``keys`` yields the positions: arrays uint64 (n, 2) of canonical boards.
         """
+        self.changes = True
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
         """Take note that `Book.remember` has kept ``answer``, the move and its score, for ``question``."""
+        self.changes = True
 
     def forgotten(self) -> None:
         """Take note that the remembered searches were dropped."""
 
     def counted(self, games: Games) -> None:
         """Take note that the results of ``games`` were counted."""
+        self.changes = True
 
     def taken_back(self, games: Games) -> None:
         """Take note that the results of ``games`` were taken back."""
@@ -64,3 +68,4 @@ class ChangeObserver:
 
     def options_changed(self, options: BookOptions) -> None:
         """Take note that ``options`` are the book's new options."""
+        self.changes = True

@@ -10,12 +10,13 @@ from __future__ import annotations
 import struct
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book import layout
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.exports import kernels
@@ -26,6 +27,8 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import own_scale
 from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
+
+from . import ImportedBook
 
 MAGIC = b"XADEKOOB"
 VERSION = 4
@@ -50,18 +53,6 @@ _PROBLEMS = {
 }
 _NOTES = 4096
 _SLICE = 1 << 14
-
-
-class EdaxImport(NamedTuple):
-    """A book.dat in memory; ``links`` are the file's links of the positions whose computed links differ from them.
-
-    Of repeated records only the first was read, as Edax does; ``duplicates`` is the number of the others.
-    """
-
-    table: BookTable
-    options: BookOptions
-    links: Links
-    duplicates: int
 
 
 def _header(path: Path, data: bytes) -> tuple[BookOptions, int]:
@@ -121,7 +112,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
     return Links(rows, offsets.astype(np.uint64), content)
 
 
-def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
+def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read a book.dat. Raises `Unreadable`, which names the byte and the fault."""
     data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
@@ -146,23 +137,18 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
     if records != count:
         raise Unreadable(path, size, f"the header says {count} positions, the file ends after {records}")
     links = _note_links(table, data, progress)
-    return EdaxImport(table, options, links, int(out[layout.IMPORT_REPEATED]))
+    return ImportedBook(Book(options, table, links), int(out[layout.IMPORT_REPEATED]))
 
 
-def write(
-    path: Path,
-    table: BookTable,
-    options: BookOptions,
-    links: Links | None = None,
-    progress: ProgressCallback = no_progress,
-) -> int:
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
     """Write a book.dat, replacing the file. Returns the number of bytes.
 
     Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
     leaf; an unknown level as 0. Levels on Egaroucid's scale are converted to ours, never to one that counts as more
-    reliable. For the rows in ``links`` these links are written, unchecked, instead of the computed ones: pass them only
-    while the book is unchanged, or after `Links.true_to`. Raises `WriteFailed`, and `BookError` for too many positions.
+    reliable. `Book.file_links` are written instead of the computed ones. Raises `WriteFailed`, and `BookError` for too
+    many positions.
     """
+    table, options, links = book.table, book.options, book.file_links
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
     header = HEADER.pack(

@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,8 @@ from desdaemon.book.readings import in_scale, levels_in_scale
 from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
 
+from . import ImportedBook
+
 MAGIC = b"DICUORAGE"
 MAX_LINES = 4_000_000_000
 
@@ -65,18 +67,6 @@ _RECORD1 = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("raw", "u1")])
 _BARE = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("score", "i1"), ("level", "i1")])
 _SLICE = 1 << 16
 _STEP = 1 << 12
-
-
-class EgaroucidImport(NamedTuple):
-    """A book from Egaroucid's file.
-
-    ``passes`` is the number of positions with a forced pass that were added, ``duplicates`` that of the repeated
-    positions that were merged.
-    """
-
-    book: Book
-    passes: int
-    duplicates: int
 
 
 _PROBLEMS = {
@@ -125,7 +115,7 @@ class _RecordLoader:
                 raise Unreadable(self._path, where, f"position {first + number + 1}: {_PROBLEMS[reason]}")
         self._progress("load", first + len(records), self._count)
 
-    def finish(self, level: int | None = None) -> EgaroucidImport:
+    def finish(self, level: int | None = None) -> ImportedBook:
         """Add the forced passes and return the book. If ``level`` is None, its level follows from the positions."""
         table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         rows = len(table)
@@ -141,10 +131,10 @@ class _RecordLoader:
         options = guessed_options(
             levels if level is None else level, int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EGAROUCID
         )
-        return EgaroucidImport(Book(options, table), len(table) - rows, int(self._out[layout.IMPORT_REPEATED]))
+        return ImportedBook(Book(options, table), int(self._out[layout.IMPORT_REPEATED]), len(table) - rows)
 
 
-def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: ProgressCallback) -> EgaroucidImport:
+def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: ProgressCallback) -> ImportedBook:
     start = _HEADER.size
     expected = start + count * _RECORD3.itemsize
     if size != expected:
@@ -176,7 +166,7 @@ def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
     return places if place == len(data) else None
 
 
-def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> EgaroucidImport:
+def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> ImportedBook:
     places = _walk2(data, count, 1)
     if places is None:
         places = _walk2(data, count, 4)
@@ -192,7 +182,7 @@ def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> E
     return loader.finish()
 
 
-def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> EgaroucidImport:
+def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> ImportedBook:
     count = struct.unpack_from("<i", data.data)[0] if len(data) >= 4 else -1
     if count < 0 or len(data) != 4 + count * _RECORD1.itemsize:
         raise Unreadable(path, 0, "not a book of Egaroucid: no magic, and not a count with 17 bytes for each position")
@@ -213,7 +203,7 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> E
     return loader.finish(level)
 
 
-def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> EgaroucidImport:
+def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read a book of any of Egaroucid's formats. Raises `Unreadable`.
 
     ``level`` is given to the positions of the oldest format, which has no levels. The book gets Egaroucid's `Rule`;

@@ -100,25 +100,21 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
     book, use `store.open_store`. ``level`` is given to the positions of a file without levels. Raises `Unreadable`.
     """
     kind = format_by_content(path)
-    notes: list[str] = []
     if kind == NATIVE:
-        return LoadedBook(snapshot.book_of(snapshot.read(path, progress=progress)), kind, notes)
+        return LoadedBook(snapshot.book_of(snapshot.read(path, progress=progress)), kind, [])
     if kind == EDAX:
         read = edax.read(path, progress)
-        if read.duplicates:
-            notes.append(f"{path}: dropped {plural(read.duplicates, 'repeated position')}")
-        return LoadedBook(Book(read.options, read.table, read.links), kind, notes)
-    if kind == EGAROUCID:
-        other = egaroucid.read(path, level=level, progress=progress)
-        if other.duplicates:
-            notes.append(f"{path}: merged {plural(other.duplicates, 'repeated position')}")
-        if other.passes:
-            notes.append(f"{path}: made positions of {plural(other.passes, 'forced pass')}")
-        return LoadedBook(other.book, kind, notes, assumed_by_reading(other.book.options, kind))
-    imported = text.read(path, progress)
-    if imported.duplicates:
-        notes.append(f"{path}: dropped {plural(imported.duplicates, 'repeated position')}")
-    return LoadedBook(imported.book, kind, notes, assumed_by_reading(imported.book.options, kind))
+    elif kind == EGAROUCID:
+        read = egaroucid.read(path, level=level, progress=progress)
+    else:
+        read = text.read(path, progress)
+    notes = []
+    if read.duplicates:
+        done = "merged" if kind == EGAROUCID else "dropped"
+        notes.append(f"{path}: {done} {plural(read.duplicates, 'repeated position')}")
+    if read.passes:
+        notes.append(f"{path}: made positions of {plural(read.passes, 'forced pass')}")
+    return LoadedBook(read.book, kind, notes, assumed_by_reading(read.book.options, kind))
 
 
 class Opened(NamedTuple):
@@ -178,7 +174,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
         rows = book.faults(progress)
         rows = rows[rows[:, 1] == OPEN, 0]
         missing = int(np.count_nonzero(book.table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
-        edax.write(path, book.table, book.options, book.file_links, progress)
+        edax.write(path, book, progress)
         if missing:
             notes.append(
                 f"{path}: {plural(missing, 'position')} without a leaf, which Edax reports as wrong: fix the book first"

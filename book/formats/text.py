@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from io import BufferedReader
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +36,8 @@ from desdaemon.book.storage.files import replacing
 from desdaemon.protocol.othello import notation
 from desdaemon.protocol.othello.rules import final_score, transform_move
 from desdaemon.protocol.system import platform
+
+from . import ImportedBook
 
 _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"
@@ -97,13 +98,6 @@ def parse_board(text: str, side: str) -> tuple[int, int]:
     if side in _SECOND and len(side) == 1:
         return second, first
     raise ValueError(f"{side!r} is not a side")
-
-
-class TextImport(NamedTuple):
-    """A book from text; ``duplicates`` is the number of lines that repeated a position and were dropped."""
-
-    book: Book
-    duplicates: int
 
 
 def _number(text: str, name: str, low: int, high: int, *others: int) -> int:
@@ -246,7 +240,7 @@ def _pieces(stream: BufferedReader) -> Iterator[bytes]:
             yield text
 
 
-def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
+def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read Edax's text form, boards in any orientation, and run negamax. Raises `Unreadable`, which names the line.
 
     Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
@@ -281,7 +275,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
     book.options = loader.options()
     book.forget_state()
     book.negamax(progress=progress)
-    return TextImport(book, loader.duplicates)
+    return ImportedBook(book, loader.duplicates)
 
 
 def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]:

@@ -184,7 +184,7 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     egaroucid.write(games, whole)
     imported = bench.timed("import .egbk3, whole games", thread, lambda: egaroucid.read(games))
     yield imported._replace(positions=len(whole))
-    yield bench.timed("export .dat", thread, lambda: edax.write(dat, book.table, book.options))
+    yield bench.timed("export .dat", thread, lambda: edax.write(dat, book))
     yield bench.timed("import .dat", thread, lambda: edax.read(dat))
     yield bench.timed("export .egbk3", thread, lambda: egaroucid.write(egbk3, book))
     yield bench.timed("import .egbk3", thread, lambda: egaroucid.read(egbk3))

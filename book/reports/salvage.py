@@ -75,7 +75,7 @@ def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
         try:
             log_scan = journal.scan(log, log.read_bytes(), salvage=True, progress=progress)
             if log_scan.book == header.book:
-                replay(book, list(journal.replayed(log_scan.frames, header.sequence)), log, progress)
+                replay(book, log_scan.after(header.sequence), log, progress)
             if log_scan.torn:
                 notes.append(f"{log}: {log_scan.torn} bytes after byte {log_scan.end} cannot be read")
         except Unreadable as error:

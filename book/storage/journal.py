@@ -12,7 +12,7 @@ import enum
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,6 +117,10 @@ class Scan(NamedTuple):
     end: int
     torn: int
     checksum: int
+
+    def after(self, sequence: int) -> list[Frame]:
+        """Return the frames whose sequence numbers are above ``sequence``."""
+        return [frame for frame in self.frames if frame.sequence > sequence]
 
 
 def _header(book: int, base: int, version: int = VERSION) -> bytes:
@@ -266,17 +270,11 @@ def set_aside(path: Path, torn_scan: Scan) -> Path:
     return aside
 
 
-def create(path: Path, book: int, base: int) -> None:
-    """Replace the journal by an empty one. ``book`` is the identity of the book's file, ``base`` the number of the last
-    entry that this file includes. Raises `WriteFailed`.
-    """
-    rewrite(path, book, base, [])
-
-
-def rewrite(path: Path, book: int, base: int, frames: list[Frame]) -> None:
+def write(path: Path, book: int, base: int, frames: Sequence[Frame] = ()) -> None:
     """Replace the journal by one with the kinds and payloads of ``frames``, numbered from ``base`` + 1.
 
-    ``book`` is the identity of the book's file. Raises `WriteFailed`.
+    ``book`` is the identity of the book's file, ``base`` the number of the last entry that this file includes. Raises
+    `WriteFailed`.
     """
     data = bytearray(_header(book, base))
     checksum = zlib.crc32(data)
@@ -399,8 +397,3 @@ class Writer:
     def close(self) -> None:
         """Close the file; entries that are not written yet are lost."""
         os.close(self._handle)
-
-
-def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
-    """Yield the ``frames`` whose sequence numbers are above ``after``."""
-    return (frame for frame in frames if frame.sequence > after)

@@ -1,4 +1,4 @@
-"""Observers of a book's changes: one sets a flag, one refuses changes, one writes them to the journal."""
+"""Observers of a book's changes: one refuses them, one writes them to the journal."""
 
 from __future__ import annotations
 
@@ -26,31 +26,6 @@ if TYPE_CHECKING:
 OPTIONS = struct.Struct("<6i")
 SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
-
-
-class DirtyFlag(ChangeObserver):
-    """The observer of a book in memory: ``changes`` becomes True with any change that would be lost, and stays True."""
-
-    def __init__(self) -> None:
-        self.changes = False
-
-    def changed(self, row: int) -> None:
-        self.changes = True
-
-    def changed_many(self, rows: Rows) -> None:
-        self.changes |= len(rows) > 0
-
-    def removed(self, keys: Iterable[Words]) -> None:
-        self.changes = True
-
-    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        self.changes = True
-
-    def options_changed(self, options: BookOptions) -> None:
-        self.changes = True
-
-    def counted(self, games: Games) -> None:
-        self.changes = True
 
 
 class ReadOnlyObserver(ChangeObserver):

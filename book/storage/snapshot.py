@@ -64,31 +64,32 @@ _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
 class SnapshotHeader(NamedTuple):
-    """The fixed part of the file. Fields whose names end in ``_at`` are the bytes where sections begin, 0 for none.
+    """The fixed part of the file, in its order. Fields whose names end in ``_at`` are the bytes where sections begin, 0
+    for none.
 
     ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
-    of wide counts, ``size`` the file's bytes, ``created`` in seconds since 1970, ``state`` the sum of `SETTLED`,
-    `COMPLETE` and `JOURNALLED`.
+    of wide counts, ``size`` the file's bytes, ``state`` the sum of `SETTLED`, `COMPLETE` and `JOURNALLED`, ``created``
+    in seconds since 1970.
     """
 
+    version: int
     book: int
     sequence: int
     rows: int
-    chunks: int
     segments_at: int
     wide_at: int
     wide: int
     results_at: int
     checksums_at: int
     size: int
+    chunks: int
     checksums_crc: int
     options: BookOptions
+    state: int
     created: int
-    version: int
-    state: int = 0
-    counts_at: int = 0
-    games_at: int = 0
-    games: int = 0
+    counts_at: int
+    games_at: int
+    games: int
 
     @property
     def stored(self) -> int:
@@ -169,38 +170,12 @@ def _bytes(array: npt.NDArray[Any]) -> memoryview:
 
 
 def _pack(header: SnapshotHeader) -> bytes:
+    version, *places = header[:12]
+    block = header.block if version > 2 else 0
+    last = CHUNK_ROWS, header.state, header.created, block, 0, header.counts_at, header.games_at, header.games
+
     def packed(crc: int) -> bytes:
-        o = header.options
-        return _HEADER.pack(
-            MAGIC,
-            header.version,
-            crc,
-            header.book,
-            header.sequence,
-            header.rows,
-            header.segments_at,
-            header.wide_at,
-            header.wide,
-            header.results_at,
-            header.checksums_at,
-            header.size,
-            header.chunks,
-            header.checksums_crc,
-            o.level,
-            o.min_empties,
-            o.midgame_error,
-            o.endcut_error,
-            o.verbosity,
-            o.rule,
-            CHUNK_ROWS,
-            header.state,
-            header.created,
-            header.block if header.version > 2 else 0,
-            0,
-            header.counts_at,
-            header.games_at,
-            header.games,
-        ).ljust(PAGE, b"\0")
+        return _HEADER.pack(MAGIC, version, crc, *places, *header.options, *last).ljust(PAGE, b"\0")
 
     return packed(zlib.crc32(packed(0)))
 
@@ -260,24 +235,13 @@ def write(
         sums = np.array(out.sums, "<u4").tobytes()
         stream.write(sums)
         header = SnapshotHeader(
-            identity,
-            sequence,
-            rows,
-            chunks,
-            segments_at,
-            wide_at,
-            len(state.wide),
-            results_at,
-            checksums_at,
-            checksums_at + len(sums),
-            zlib.crc32(sums),
-            book.options,
-            int(time.time()),
             VERSION if games_at else VERSION - 1,
+            *(identity, sequence, rows),
+            *(segments_at, wide_at, len(state.wide), results_at, checksums_at, checksums_at + len(sums)),
+            *(chunks, zlib.crc32(sums), book.options),
             book.settled * SETTLED | book.complete * COMPLETE,
-            counts_at,
-            games_at,
-            len(book.games),
+            int(time.time()),
+            *(counts_at, games_at, len(book.games)),
         )
         stream.seek(0)
         stream.write(_pack(header))
@@ -296,37 +260,18 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
         raise Unreadable(path, 0, f"not a book: begins with {fields[0]!r}, not {MAGIC!r}")
     if fields[1] not in READABLE:
         raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 to {VERSION} can be read")
-    book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
-    chunks, checksums_crc = fields[12:14]
-    numbers, chunk_rows, state, created = fields[14:20], *fields[20:23]
+    version, places, (chunk_rows, state, created) = fields[1], fields[3:14], fields[20:23]
     try:
-        options = options_of(*numbers)
+        options = options_of(*fields[14:20])
     except ValueError as error:
         raise Unreadable(path, 96, str(error)) from None
-    header = SnapshotHeader(
-        book,
-        sequence,
-        count,
-        chunks,
-        segments_at,
-        wide_at,
-        wide,
-        results_at,
-        checksums_at,
-        whole,
-        checksums_crc,
-        options,
-        created,
-        fields[1],
-        state,
-        *fields[25:],
-    )
+    header = SnapshotHeader._make((version, *places, options, state, created, *fields[25:]))
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
     if not header.consistent():
         raise Unreadable(path, 24, "the header's numbers contradict each other")
-    if size is not None and size != whole:
-        raise Unreadable(path, min(size, whole), f"the file has {size} bytes, its header says {whole}")
+    if size is not None and size != header.size:
+        raise Unreadable(path, min(size, header.size), f"the file has {size} bytes, its header says {header.size}")
     return header
 
 

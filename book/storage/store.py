@@ -211,7 +211,7 @@ class Store:
         """
         log = journal_path(self.path)
         if scan is None:
-            journal.create(log, identity, sequence)
+            journal.write(log, identity, sequence)
             scan = journal.read(log)
         elif scan.torn:
             aside = journal.set_aside(log, scan)
@@ -302,7 +302,7 @@ class Store:
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, progress=progress)
             self._size, self._sequence, self._marked = written.size, sequence, False
             self._stamp = _stamp(self.path.stat())
-            journal.create(journal_path(self.path), self._identity, sequence)
+            journal.write(journal_path(self.path), self._identity, sequence)
             self._writer.close()
             self._start(journal.read(journal_path(self.path)))
         self.keep(self.book)
@@ -321,7 +321,7 @@ class Store:
     def _commands(self) -> tuple[list[journal.Frame], list[int]]:
         """Commit; return the journal's entries that the file lacks, and the indices of the commands among them."""
         self.commit()
-        frames = list(journal.replayed(journal.read(journal_path(self.path)).frames, self._sequence))
+        frames = journal.read(journal_path(self.path)).after(self._sequence)
         return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
 
     def undoable(self) -> list[str]:
@@ -343,7 +343,7 @@ class Store:
             (first, last) for first, last in bounds if frames[first].payload.split(b" ")[0].decode() in UNDOABLE
         ][-1]
         later = self._without_results(frames[:start], frames[start:end], frames[end:])
-        journal.rewrite(journal_path(self.path), self._identity, self._sequence, frames[:start] + later)
+        journal.write(journal_path(self.path), self._identity, self._sequence, frames[:start] + later)
         self.close()
 
     def _without_results(
@@ -424,7 +424,7 @@ def create_store(path: Path, book: Book) -> Store:
     try:
         identity = secrets.randbits(64)
         snapshot.write(path, book, identity, 0, backups=0)
-        journal.create(journal_path(path), identity, 0)
+        journal.write(journal_path(path), identity, 0)
         store = Store(path, book, snapshot.read(path, check=False), lock)
         store._start(journal.read(journal_path(path)))
     except BaseException:
@@ -489,7 +489,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
         store = Store(path, book, mapped, lock)
         store.holder = holder
         log = journal_path(path)
-        frames = list(journal.replayed(journal_scan.frames, mapped.header.sequence)) if journal_scan is not None else []
+        frames = journal_scan.after(mapped.header.sequence) if journal_scan is not None else []
         if all(frame.kind in _UNFINISHED for frame in frames):
             store._folded += len(frames)
         if journal_scan is None and mapped.header.state & snapshot.JOURNALLED:

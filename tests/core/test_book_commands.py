@@ -24,8 +24,7 @@ def boards(book: Book) -> set[tuple[int, int]]:
 
 
 def read(path: Path) -> Book:
-    loaded = edax.read(path)
-    return Book(loaded.options, loaded.table, loaded.links)
+    return edax.read(path).book
 
 
 # ------------------------------------------------------------------------------------------------ Edax's books

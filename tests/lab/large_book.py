@@ -23,7 +23,7 @@ from synthetic_book import synthetic_book
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import BookError, within
-from desdaemon.book.formats import edax
+from desdaemon.book.formats import ImportedBook, edax
 from desdaemon.book.growth.add import fix
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
@@ -186,7 +186,7 @@ class _Large:
         if not verdicts[0].clean:
             raise BookError(f"{self.native}: not clean: {verdicts[0].problems}")
         self.count = len(book)
-        yield self.timed("export .dat", lambda: edax.write(self.dat, table, book.options))
+        yield self.timed("export .dat", lambda: edax.write(self.dat, book))
         store.close()
 
     def _looked_up(self, book: Book, rows: np.ndarray, records: np.ndarray) -> None:
@@ -195,13 +195,13 @@ class _Large:
 
     def converted(self) -> Iterator[BenchStep]:
         """Read the export and save it again."""
-        kept: list[edax.EdaxImport] = []
+        kept: list[ImportedBook] = []
         yield self.timed("import .dat", lambda: kept.append(edax.read(self.dat)))
         loaded = kept.pop()
-        if len(loaded.table) != self.count:
-            raise BookError(f"{self.dat}: {len(loaded.table)} positions came back of {self.count}")
+        if len(loaded.book) != self.count:
+            raise BookError(f"{self.dat}: {len(loaded.book)} positions came back of {self.count}")
         self.dat.unlink()
-        book = Book(loaded.options, loaded.table)
+        book = loaded.book
         yield self.timed("save what was imported", lambda: create_store(self.back, book).close())
 
 

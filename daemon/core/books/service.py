@@ -220,13 +220,14 @@ class Books:
         Raises `WriteFailed` if the journal of the book used so far cannot take its last changes; the new book is in use
         then.
         """
-        from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
+        from desdaemon.book.changes import ChangeObserver
+        from desdaemon.book.storage.observers import ReadOnlyObserver
 
         if opened.store is None:
             if opened.refusal and path is not None:
                 opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
             else:
-                opened.book.recorder = DirtyFlag()
+                opened.book.recorder = ChangeObserver()
         replaced, self.opened, self.path = self.opened, opened, path
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
@@ -499,7 +500,7 @@ def _put_away(store: Store) -> None:
 
 def _changed(opened: Opened) -> bool:
     """Return whether a book without a store was changed since it was opened or saved."""
-    return bool(getattr(opened.book.recorder, "changes", False))
+    return opened.book.recorder.changes
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:

@@ -7,7 +7,6 @@ import pytest
 import referee
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
-from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.grow import deviate
@@ -31,7 +30,7 @@ def test_every_sample_book_is_written_back_to_the_same_bytes(edax_books: Path, t
     for sample in samples:
         loaded = edax.read(sample)
         copy = tmp_path / sample.name
-        size = edax.write(copy, loaded.table, loaded.options, loaded.links)
+        size = edax.write(copy, loaded.book)
         assert size == sample.stat().st_size
         assert undated(copy.read_bytes()) == undated(sample.read_bytes()), sample.name
 
@@ -40,12 +39,12 @@ def test_own_books_come_back_whole(tmp_path: Path) -> None:
     book = small_book()
     deviate(book, START, Worker(toy), 4, 8)
     assert len(book) > 10
-    edax.write(tmp_path / "b.dat", book.table, book.options)
+    edax.write(tmp_path / "b.dat", book)
     loaded = edax.read(tmp_path / "b.dat")
-    assert contents(Book(loaded.options, loaded.table)) == contents(book)
-    assert loaded.options == book.options
-    assert len(loaded.links.rows) == 0
-    edax.write(tmp_path / "c.dat", loaded.table, loaded.options, loaded.links)
+    assert contents(loaded.book) == contents(book)
+    assert loaded.book.options == book.options
+    assert len(loaded.book.file_links.rows) == 0
+    edax.write(tmp_path / "c.dat", loaded.book)
     assert undated((tmp_path / "c.dat").read_bytes()) == undated((tmp_path / "b.dat").read_bytes())
 
 
@@ -54,7 +53,7 @@ def test_the_reference_example(tmp_path: Path) -> None:
     assert len(record) == 32
     path = dat_file(tmp_path / "b.dat", dat_record(*START, leaf=b"\x01\x13"), 1)
     assert path.stat().st_size == 84
-    entry = Book(table=edax.read(path).table).table.entry(0)
+    entry = edax.read(path).book.table.entry(0)
     assert entry == PositionEntry(*START, 0, 0, 0, 0, 0, -1, 1, 1, 19, 1, 1)
 
 
@@ -63,12 +62,12 @@ def test_links_of_another_order_and_stale_scores_are_kept_until_the_book_changes
     records = dat_record(*START, links=links) + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
     path = dat_file(tmp_path / "b.dat", records, 2)
     loaded = edax.read(path)
-    edax.write(tmp_path / "c.dat", loaded.table, loaded.options, loaded.links)
+    edax.write(tmp_path / "c.dat", loaded.book)
     assert undated((tmp_path / "c.dat").read_bytes()) == undated(path.read_bytes())
-    book = Book(loaded.options, loaded.table, loaded.links)
+    book = loaded.book
     book.negamax()
     assert book.file_links is None
-    edax.write(tmp_path / "d.dat", book.table, book.options, book.file_links)
+    edax.write(tmp_path / "d.dat", book)
     content = (tmp_path / "d.dat").read_bytes()
     assert content[42 + 40 : 42 + 48] == b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
 
@@ -77,13 +76,13 @@ def test_stale_links_are_gone_after_a_negamax_that_changed_counts_alone(tmp_path
     """The scores are right, but two links to a position that is there are missing."""
     records = dat_record(*START, links=b"\xff\x2c\xff\x13", leaf=b"\x81\x41") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
     loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
-    book = Book(loaded.options, loaded.table, loaded.links)
+    book = loaded.book
     root, after = (book.entry(*key) for key in (START, AFTER_ONE))
     book.table.write(book.table.find(*AFTER_ONE), after._replace(score=1, lower=-1, upper=3, lines=1))
     book.table.write(book.table.find(*START), root._replace(score=-1, lower=-3, upper=1, lines=2))
     assert book.negamax() == 0
     assert book.entry(*START).lines == 4
-    edax.write(tmp_path / "c.dat", book.table, book.options, book.file_links)
+    edax.write(tmp_path / "c.dat", book)
     content = (tmp_path / "c.dat").read_bytes()
     assert content[42 + 38] == 4
     assert content[42 + 40 : 42 + 48] == b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
@@ -93,21 +92,22 @@ def test_links_of_another_order_alone_outlive_a_negamax(tmp_path: Path) -> None:
     links = b"\xff\x2c\xff\x13\xff\x25\xff\x1a"
     records = dat_record(*START, links=links) + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
     loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
-    book = Book(loaded.options, loaded.table, loaded.links)
+    book = loaded.book
+    kept = book.file_links
     book.negamax()
-    book.file_links = loaded.links
+    book.file_links = kept
     assert book.negamax() == 0
     book.forget_state()
     assert book.negamax() == 0
-    edax.write(tmp_path / "c.dat", book.table, book.options, book.file_links)
+    edax.write(tmp_path / "c.dat", book)
     assert (tmp_path / "c.dat").read_bytes()[42 + 40 : 42 + 48] == links
 
 
 def test_duplicates_are_dropped(tmp_path: Path) -> None:
     record = dat_record(*START, leaf=b"\x01\x13")
     loaded = edax.read(dat_file(tmp_path / "b.dat", record + record[:39] + b"\x02" + record[40:], 2))
-    assert (len(loaded.table), loaded.duplicates) == (1, 1)
-    assert loaded.table.entry(0).level == 1
+    assert (len(loaded.book.table), loaded.duplicates) == (1, 1)
+    assert loaded.book.table.entry(0).level == 1
 
 
 GOOD = dat_record(*START, leaf=b"\x01\x13")
@@ -147,7 +147,7 @@ def test_a_book_that_egaroucid_exported_is_read(tmp_path: Path) -> None:
     links = b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
     records = dat_record(*START, links=links, leaf=b"\x82\x41") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
     loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
-    book = Book(loaded.options, loaded.table, loaded.links)
+    book = loaded.book
     assert book.entry(*START).without_leaf() == book.entry(*START)
     assert not len(book.faults())
 
@@ -178,7 +178,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     book = small_book()
     deviate(book, START, Worker(toy), 2, 6)
     whole = tmp_path / "whole.dat"
-    edax.write(whole, book.table, book.options)
+    edax.write(whole, book)
     content = whole.read_bytes()
     cut = tmp_path / "cut.dat"
     for size in range(len(content)):
@@ -198,8 +198,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         raise WorkCancelled
 
     with pytest.raises(WorkCancelled):
-        edax.write(path, book.table, book.options, progress=stop)
+        edax.write(path, book, progress=stop)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(WriteFailed, match="nowhere"):
-        edax.write(tmp_path / "nowhere" / "b.dat", book.table, book.options)
+        edax.write(tmp_path / "nowhere" / "b.dat", book)

@@ -30,8 +30,7 @@ TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_
 
 
 def read_dat(path: Path) -> Book:
-    loaded = edax.read(path)
-    return Book(loaded.options, loaded.table, loaded.links)
+    return edax.read(path).book
 
 
 def test_packed_text_is_the_text(tmp_path: Path) -> None:

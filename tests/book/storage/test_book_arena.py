@@ -8,7 +8,6 @@ from book_dialogue import BookDialogue
 from synthetic_book import synthetic_book
 from toys import contents
 
-from desdaemon.book.book import Book
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.formats import edax
 from desdaemon.book.record import PositionEntry
@@ -40,7 +39,7 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     wanted = contents(book)
     path, dat = tmp_path / "b.book", tmp_path / "b.dat"
     create_store(path, book).close()
-    edax.write(dat, book.table, book.options)
+    edax.write(dat, book)
     del book
     assert ARENA.in_files == before
     with open_store(path) as store:
@@ -56,7 +55,7 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     with open_store(path) as store:
         assert contents(store.book) == changed
     loaded = edax.read(dat)
-    assert contents(Book(loaded.options, loaded.table)) == wanted
+    assert contents(loaded.book) == wanted
     del loaded
     assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "b.dat"]
 
