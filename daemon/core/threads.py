@@ -54,7 +54,8 @@ class ThreadPool:
         self._most = most
         self._name = name
         self._prepare = prepare
-        self._waiting: deque[Callable[[], None]] = deque()
+        self.waiting: deque[Callable[[], None]] = deque()
+        """The work that waits for a thread."""
         self._news = threading.Condition()
         self._threads = 0
         self._idle = 0
@@ -65,8 +66,8 @@ class ThreadPool:
         with self._news:
             if self._closed:
                 return
-            self._waiting.append(work)
-            if self._idle >= len(self._waiting):
+            self.waiting.append(work)
+            if self._idle >= len(self.waiting):
                 self._news.notify()
                 return
             if self._threads >= self._most:
@@ -78,7 +79,7 @@ class ThreadPool:
         """Drop the work that waits, and accept no more; running work goes on."""
         with self._news:
             self._closed = True
-            self._waiting.clear()
+            self.waiting.clear()
             self._news.notify_all()
 
     def _run(self) -> None:
@@ -92,10 +93,10 @@ class ThreadPool:
 
     def _next(self) -> Callable[[], None] | None:
         with self._news:
-            while not self._waiting:
+            while not self.waiting:
                 if self._closed:
                     return None
                 self._idle += 1
                 self._news.wait()
                 self._idle -= 1
-            return self._waiting.popleft()
+            return self.waiting.popleft()

@@ -116,10 +116,10 @@ class JsonLinesDialect:
         while requests or self._client.parting:
             if self._ending:
                 for request in list(requests.values()):
-                    services.operations.shut(request)
+                    services.operations.end(request, code="shutting_down")
             elif time.monotonic() - began > UNBOUNDED_GRACE_S:
                 for request in [request for request in list(requests.values()) if request.endless]:
-                    services.operations.shut(request)
+                    services.operations.end(request, code="shutting_down")
             time.sleep(_POLL_S)
         services.texts.close()
         services.operations.analyses.close()

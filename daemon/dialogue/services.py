@@ -97,7 +97,7 @@ def build_services(
         limits,
         analyses,
         BookOperations(books, books.jobs, settings, texts, health, hidden),
-        GameOperations(settings.games_file, hidden, health.mistake),
+        GameOperations(settings.games_file, hidden),
         texts,
         batches,
         shut_down,

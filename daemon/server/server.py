@@ -234,7 +234,7 @@ class DaemonServer:
         jobs.start()
         jobs.join(JOBS_S)
         for request in self._sockets.in_flight():
-            operations.shut(request)
+            operations.end(request, code="shutting_down")
         self._save_cache()
         services.texts.close()
         operations.analyses.close()

@@ -75,7 +75,7 @@ def test_at_the_end_of_the_daemon_what_was_found_is_told(daemon: Operated) -> No
     begun(daemon)
     operations = daemon.services.operations
     for request in list(daemon.client.requests.values()):
-        operations.shut(request)
+        operations.end(request, code="shutting_down")
     reply = daemon.ends(asked)[-1]
     assert (reply["error"]["code"], reply["data"]["finished"]) == ("shutting_down", False)
     until(lambda: daemon.services.scheduler.running == 0)

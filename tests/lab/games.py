@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("file", metavar="FILE")
     asked = parser.parse_args(list(arguments))
-    operations = GameOperations(asked.index, re.compile("(?!)"), print)
+    operations = GameOperations(asked.index, re.compile("(?!)"))
     for kind, values in KINDS.items():
         rates = []
         for _ in range(REPEATS):

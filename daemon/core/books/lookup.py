@@ -7,14 +7,10 @@ other client waits.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.core.threads import begin
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.wire.codec import Prepared
 
@@ -42,30 +38,22 @@ _NOTHING = Prepared({"found": False})
 
 class Looks:
     """Answers `book.get`. `get` answers at once; only the thread of the sockets may call it. `find` may take seconds;
-    only the thread of deferred work may call it. `defer` queues calls for the thread of deferred work, which starts at
-    the first call.
+    only the thread of slow look-ups may call it.
     """
 
-    def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
-        """``mistake`` is called with the word ``book`` when deferred work raises an unexpected exception."""
+    def __init__(self, books: Books, jobs: BookJobs) -> None:
         self._books = books
         self._jobs = jobs
-        self._mistake = mistake
         self._kept: dict[tuple[int, int, bool], Prepared] = {}
         self._grades: Grades | None = None
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
         self._loaded = False
         """Whether the modules for grades are imported; that takes longer than the loop of the sockets may wait."""
-        self.deferred: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
-        """Calls for the thread of deferred work, each with the function to call if it raises."""
-        self._lock = threading.Condition()
-        self._begun = False
-        """Whether the thread of deferred work was started."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
         """Return the reply about a position. Returns None if it would take long, the book is being opened, or the
-        modules for grades are not imported: then `find` must be called on the thread of deferred work.
+        modules for grades are not imported: then `find` must be called on the thread of slow look-ups.
 
         ``children`` adds the book's data of each legal move.
         """
@@ -134,7 +122,7 @@ class Looks:
         return data
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """Return the reply about a position, which may take seconds. Only for the thread of deferred work."""
+        """Return the reply about a position, which may take seconds. Only for the thread of slow look-ups."""
         replies = self._kept
         data = replies.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
@@ -142,30 +130,6 @@ class Looks:
         if replies is self._kept:
             self._keep(player, opponent, children, data)
         return data
-
-    def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
-        """Queue ``work`` for the thread of deferred work, which runs it once no book is being opened and calls
-        ``failed`` if ``work`` raises. Returns at once.
-        """
-        with self._lock:
-            self.deferred.append((work, failed))
-            self._lock.notify()
-            begun, self._begun = self._begun, True
-        if not begun:
-            begin(self._run, "looks")
-
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                while not self.deferred:
-                    self._lock.wait()
-                work, failed = self.deferred.popleft()
-            self._books.ready()
-            try:
-                work()
-            except Exception:
-                self._mistake("book")
-                failed()
 
 
 def look_data(look: BookView, grade: str) -> Data:

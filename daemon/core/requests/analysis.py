@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +27,8 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.wire.messages import RequestError
 
 from .analysis_cache import AnalysisCache
-from .questions import Question, Terms, check_list, line_data, read_questions
+from .questions import Question, Terms, line_data, read_questions
+from .request import MISTAKE
 
 if TYPE_CHECKING:
     from desdaemon.core.books.service import Books
@@ -46,7 +46,6 @@ _FEW = 4
 """Positions up to which the thread of the sockets reads a request itself."""
 _BEGUN_AT_ONCE = 50
 """Questions that are answered or started between two pauses for the loop of the sockets."""
-_MISTAKE = "an internal error: see the daemon's log"
 
 
 class AnalysisReceiver(Protocol):
@@ -96,47 +95,32 @@ class AnalysisService:
         self._pulsing = False
         self._lock = threading.Lock()
 
-    def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Start the analysis of a request. ``admit`` is called first, to count the request in. Raises `RequestError` if
-        the request is wrong, or if ``admit`` does.
-
-        A request with more than `_FEW` positions is read on another thread; what is wrong in it becomes its reply.
+    def ask(self, request: PendingRequest) -> None:
+        """Start the analysis of a request. A request with more than `_FEW` positions is read on another thread; what is
+        wrong in it becomes its reply. Raises `RequestError` if any other request is wrong.
         """
         values = request.values
-        items = values.get("positions")
-        if items is not None:
-            check_list(values)
-        if max(len(values.get("plies") or ()), len(items or ())) <= _FEW:
-            self._begin(request, admit)
-            return
-        admit()
-        self._preparer.submit(partial(self._prepare, request))
+        if max(len(values.get("plies") or ()), len(values.get("positions") or ())) <= _FEW:
+            self._begin(request, None)
+        else:
+            self._preparer.submit(partial(request.answer, partial(self._prepare, request)))
 
     def _prepare(self, request: PendingRequest) -> None:
         """Read a request that takes milliseconds to parse, and start its analysis. Not for the thread of the sockets,
         which must never be held up.
         """
         self.health.give_way()
-        try:
-            if not request.over:
-                if self._reader is None and self.turns is not None and self.health.searches:
-                    # After a search the library is loaded. Loading it may take a minute, and may fail.
-                    from desdaemon.engine.lines import LineReader
+        if self._reader is None and self.turns is not None and self.health.searches:
+            # After a search the library is loaded. Loading it may take a minute, and may fail.
+            from desdaemon.engine.lines import LineReader
 
-                    self._reader = LineReader()
-                self._begin(request, lambda: None, self._reader)
-        except RequestError as error:
-            self.health.refused(error.code)
-            request.fail(error)
-        except Exception:
-            self.health.mistake("analyze")
-            request.fail(RequestError("internal", _MISTAKE))
+            self._reader = LineReader()
+        self._begin(request, self._reader)
 
-    def _begin(self, request: PendingRequest, admit: Callable[[], None], reader: LineReader | None = None) -> None:
+    def _begin(self, request: PendingRequest, reader: LineReader | None) -> None:
         values, client = request.values, request.client
         terms = Terms(values, self.level, deterministic=self.deterministic)
         questions = read_questions(terms, values, self.health.give_way, reader)
-        admit()
         owner = Owner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = PendingAnalysis(self, request, terms, questions, owner, values.get("partial_ms", 0))
         if not request.attach(analysis.cancel, analysis.found):
@@ -355,7 +339,6 @@ class PendingAnalysis:
     def failed(self, error: RequestError) -> None:
         """End the analysis with the error of a search, and cancel the other searches. Does nothing after a cancel."""
         if not self.cancelled:
-            self.service.health.refused(error.code)
             self._receiver.fail(error)
             self.cancel()
 
@@ -459,7 +442,7 @@ class QuestionSearch(ResumableSearch):
     def fail(self, error: Exception) -> None:
         if not isinstance(error, EngineFailure):
             self._analysis.service.health.mistake("analyze")
-        self._analysis.failed(RequestError("internal", str(error) if isinstance(error, EngineFailure) else _MISTAKE))
+        self._analysis.failed(RequestError("internal", str(error) if isinstance(error, EngineFailure) else MISTAKE))
 
     def _progress(self, rank: int, line: Line) -> None:
         with self._lock:

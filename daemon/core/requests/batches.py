@@ -151,27 +151,30 @@ class Batches:
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
 
-    def submit(self, request: PendingRequest) -> None:
-        """Carry out `analyze.batch`: write the batch, reply, and start to search. Raises `RequestError` if too many
-        batches wait to be written; other errors become the reply.
+    def ask(self, request: PendingRequest) -> None:
+        """Carry out `analyze.batch`, `batch.results` or `batch.forget` on the thread of batches, and reply. Raises
+        `RequestError` if too many batches wait to be written; other errors become the reply.
         """
+        submits = request.operation == "analyze.batch"
         with self._starting:
-            if self._submitted >= _MOST_SUBMITTED:
+            if submits and self._submitted >= _MOST_SUBMITTED:
                 raise RequestError("busy", f"{_MOST_SUBMITTED} batches wait to be written: try later")
-            self._submitted += 1
-        self._answer(request, self._create, submits=True)
+            self._submitted += submits
+        work = {"analyze.batch": self._create, "batch.results": self._results, "batch.forget": self._forget}
 
-    def results(self, request: PendingRequest) -> None:
-        """Carry out `batch.results`: reply, from the thread of batches, with results that are on the disk, or an
-        error.
-        """
-        self._answer(request, self._results)
+        def carry_out() -> Data:
+            try:
+                self._hold()
+                return work[request.operation](request)
+            except OSError as error:
+                raise RequestError("internal", f"batches: {error.strerror}") from None
 
-    def forget(self, request: PendingRequest) -> None:
-        """Carry out `batch.forget` on the thread of batches: cancel a batch's searches, remove its file and reply.
-        Errors become the reply.
-        """
-        self._answer(request, self._forget)
+        def answer() -> None:
+            request.answer(carry_out)
+            with self._starting:
+                self._submitted -= submits
+
+        self._put(answer)
 
     def close(self, timeout_s: float = 1.0) -> None:
         """Write the results so far and release the folder, waiting up to ``timeout_s``; the next process resumes
@@ -191,29 +194,6 @@ class Batches:
         if not begun:
             self._ended.clear()
             begin(self._run, "batches")
-
-    def _answer(
-        self, request: PendingRequest, work: Callable[[PendingRequest], Data], *, submits: bool = False
-    ) -> None:
-        def answer() -> None:
-            try:
-                if not request.over:
-                    self._hold()
-                    request.final(work(request))
-            except RequestError as error:
-                self._health.refused(error.code)
-                request.fail(error)
-            except OSError as error:
-                self._health.refused("internal")
-                request.fail(RequestError("internal", f"batches: {error.strerror}"))
-            except Exception:
-                self._health.mistake("batch")
-                request.fail(RequestError("internal", "an internal error: see the daemon's log"))
-            finally:
-                with self._starting:
-                    self._submitted -= submits
-
-        self._put(answer)
 
     def _run(self) -> None:
         while not self._closing:
@@ -287,6 +267,7 @@ class Batches:
     # The operations
 
     def _create(self, request: PendingRequest) -> Data:
+        """Write the batch, and let its searches begin."""
         client, values = request.client, dict(request.values)
         items, name = values.pop("items", None), values.pop("file", None)
         if (items is None) == (name is None):
@@ -335,6 +316,7 @@ class Batches:
         return batch
 
     def _results(self, request: PendingRequest) -> Data:
+        """Return results that are on the disk."""
         batch = self._batch_of(request)
         file = batch.file
         first = min(request.values.get("after", 0), file.results)
@@ -356,6 +338,7 @@ class Batches:
         }
 
     def _forget(self, request: PendingRequest) -> Data:
+        """Cancel a batch's searches and remove its file."""
         batch = self._batch_of(request)
         for analysis in batch.in_flight.values():
             analysis.cancel()

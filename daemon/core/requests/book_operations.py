@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from desdaemon.core.books.allowed_files import Forbidden
 from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob, BookJobs
 from desdaemon.core.books.lookup import Looks
-from desdaemon.core.books.running import DISK_ERRORS, handlers, run_command
+from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
 from desdaemon.core.paths import names_of_folders
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, BookCommand, complete
+from desdaemon.core.threads import ThreadPool
+from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, complete
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.othello.notation import Position, parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import (
@@ -29,7 +30,6 @@ from desdaemon.protocol.wire.positions import (
 
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
-    from desdaemon.protocol.wire.messages import Operation
 
     from .request import ClientRecord, Data, PendingRequest, TextLines
 
@@ -40,8 +40,8 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """Carries out the operations on the book; slow work is done on the thread of deferred work (`Looks.defer`). One
-    thread calls `get` and `command`, any thread the other methods.
+    """Carries out the operations on the book: quick look-ups at once, all else on threads, once no book is being
+    opened. One thread calls `get`, any thread the other methods.
     """
 
     def __init__(
@@ -59,15 +59,10 @@ class BookOperations:
         self._settings = settings
         self._texts = texts
         self._health = health
-        self.looks = Looks(books, jobs, health.mistake)
+        self._looks = Looks(books, jobs)
         self._hidden = hidden
-        self._commands_deferred = 0
-        """Number of commands deferred, counted by the thread that calls `command`."""
-        self._commands_done = 0
-        """Number of deferred commands that are done, counted by the thread of deferred work.
-
-        While it is less than the number deferred, later commands are deferred too, to keep the order.
-        """
+        self.lookers = ThreadPool(1, "looks")
+        self.commanders = ThreadPool(1, "commands")
 
     def status(self) -> Data:
         """Return the book's part of the reply to `status`."""
@@ -113,99 +108,55 @@ class BookOperations:
             data["result"] = self._hidden.sub("", line) if client.remote else line
         return data
 
-    def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Reply to `book.get`, at once if the look-up is quick. Otherwise ``admit`` is called, to count the request in,
-        and the reply comes from the thread of deferred work. Raises `RequestError` for wrong arguments, and if
-        ``admit`` does.
-        """
-        children = bool(request.values.get("children"))
-        if request.values.get("positions") is not None:
-            self._get_many(request, admit, children=children)
-            return
-        position = last_position(request.values)
-        data = self.looks.get(position.player, position.opponent, children=children)
-        if data is not None:
-            request.final(data)
-            return
-        admit()
-        self._beside(
-            request,
-            lambda: request.final(self.looks.find(position.player, position.opponent, children=children)),
-        )
+    def get(self, request: PendingRequest, admit: Callable[[], None]) -> Data | None:
+        """Return the reply to `book.get`. If the look-up is slow, ``admit`` is called, to count the request in, the
+        reply comes from the thread of slow look-ups, and None is returned. Raises `RequestError` for wrong arguments,
+        and if ``admit`` does.
 
-    def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """Reply with the results in the order of the positions. This thread looks up positions until one is slow or
-        `_AT_ONCE_S` is over; the thread of deferred work looks up the rest.
+        Of a list of positions this thread looks up the first ones, until one is slow or `_AT_ONCE_S` is over.
         """
         values = request.values
-        check_list_alone(values)
-        items = values["positions"]
+        children, items = bool(values.get("children")), values.get("positions")
+        if items is not None:
+            check_list_alone(values)
         replies: list[Prepared] = []
         until = time.perf_counter() + _AT_ONCE_S
-        for number, item in enumerate(items):
-            position = read_listed(number, item, last_position)
-            data = self.looks.get(position.player, position.opponent, children=children)
+        for position in _positions(values, 0):
+            data = self._looks.get(position.player, position.opponent, children=children)
             if data is None or time.perf_counter() > until:
                 admit()
-                self._beside(request, lambda: self._get_rest(request, items, replies, children=children))
-                return
+                self.later(request, lambda: self._find(request, replies, children=children))
+                return None
             replies.append(data)
-        request.final(PreparedList({"results": replies}))
+        return PreparedList({"results": replies}) if items is not None else replies[0]
 
-    def _get_rest(self, request: PendingRequest, items: list[Data], replies: list[Prepared], *, children: bool) -> None:
-        for number in range(len(replies), len(items)):
+    def _find(self, request: PendingRequest, replies: list[Prepared], *, children: bool) -> Data | None:
+        """Look up the positions that have none of the ``replies`` yet. Returns None if the request ends meanwhile."""
+        for position in _positions(request.values, len(replies)):
             if request.over:
-                return
-            position = read_listed(number, items[number], last_position)
-            replies.append(self.looks.find(position.player, position.opponent, children=children))
-        request.final(PreparedList({"results": replies}))
+                return None
+            replies.append(self._looks.find(position.player, position.opponent, children=children))
+        return PreparedList({"results": replies}) if request.values.get("positions") is not None else replies[0]
 
-    def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
-        """Reply to the request with the result of ``work``, computed on the thread of deferred work."""
-        self._beside(request, lambda: request.final(work()))
+    def later(self, request: PendingRequest, work: Callable[[], Data | None]) -> None:
+        """Reply to the request with the result of ``work``, computed on the thread of slow look-ups."""
+        self._submit(self.lookers, request, work)
 
-    def _beside(self, request: PendingRequest, work: Callable[[], object]) -> None:
-        """Run ``work``, which replies to the request, on the thread of deferred work; errors become the reply."""
-
+    def _submit(self, pool: ThreadPool, request: PendingRequest, work: Callable[[], Data | None]) -> None:
         def carry_out() -> None:
-            try:
-                work()
-            except RequestError as error:
-                request.fail(error)
-            except BadInput as error:
-                request.fail(RequestError("bad_request", str(error)))
+            self.books.ready()
+            request.answer(work)
 
-        def fail() -> None:
-            request.fail(RequestError("internal", "an internal error: see the daemon's log"))
+        pool.submit(carry_out)
 
-        self.looks.defer(carry_out, fail)
-
-    def command(self, request: PendingRequest, operation: Operation) -> None:
-        """Run the book command of a request, a long one as a job that outlives the client. Raises `RequestError` or
-        `BadInput` for wrong arguments.
-
-        What would hold up the loop of the sockets runs on the thread of deferred work; its errors become the reply.
+    def command(self, request: PendingRequest) -> None:
+        """Run the book command of a request on a thread, a long one as a job that outlives the client. Errors become
+        the reply.
         """
-        command = BY_NAME[operation.name.removeprefix("book.")]
-        # The first command imports the modules of all; that takes longer than the loop may be held.
-        if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
-            self._commands_deferred += 1
-            self._beside(request, lambda: self._command_in_order(request, command))
-        elif command.game:
-            self._beside(request, lambda: self._command(request, command))
-        else:
-            self._command(request, command)
+        self._submit(self.commanders, request, lambda: self._command(request))
 
-    def _command_in_order(self, request: PendingRequest, command: BookCommand) -> None:
-        try:
-            handlers()
-            self._command(request, command)
-        finally:
-            self._commands_done += 1
-
-    def _command(self, request: PendingRequest, command: BookCommand) -> None:
-        if request.over:
-            return
+    def _command(self, request: PendingRequest) -> None:
+        command = BY_NAME[request.operation.removeprefix("book.")]
         line = read_line(request.values)
         values = complete(command, request.values)
         for parameter in command.parameters:
@@ -245,6 +196,18 @@ class BookOperations:
                 if request.client.remote and name in result:
                     result[name] = [self._hidden.sub("", line) for line in result[name]]
             request.final(result)
+
+
+def _positions(values: Data, first: int) -> Iterator[Position]:
+    """Yield the positions of a request: those of its list from the number ``first`` on, or the only one. Raises
+    `RequestError` for a wrong one.
+    """
+    items = values.get("positions")
+    if items is None:
+        yield last_position(values)
+        return
+    for number in range(first, len(items)):
+        yield read_listed(number, items[number], last_position)
 
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.core.explorer import games_index
@@ -12,8 +12,6 @@ from desdaemon.protocol.wire.constants import MOST_LISTED_MOVES
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import check_list_alone, last_position, read_listed
 
-from .own_thread import OwnThread
-
 if TYPE_CHECKING:
     from desdaemon.book.explorer.index import Played, TalliedMove
 
@@ -21,26 +19,16 @@ if TYPE_CHECKING:
 
 
 class GameOperations:
-    """Answers `games.get` on a thread of its own: with a filter or a list of games a look-up takes milliseconds, and
-    look-ups in the book must not wait for it.
-    """
+    """Answers `games.get`. One thread at a time may use it."""
 
-    def __init__(self, file: str, hidden: re.Pattern[str], mistake: Callable[[str], None]) -> None:
-        """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages.
-
-        ``mistake`` is called with the operation's name after an unexpected exception.
-        """
+    def __init__(self, file: str, hidden: re.Pattern[str]) -> None:
+        """``file`` is the index, "" for the default one; matches of ``hidden`` are removed from messages."""
         self._file = file
-        self._thread = OwnThread("games.get", mistake)
         self._hidden = hidden
-
-    def ask(self, request: PendingRequest) -> None:
-        """Queue the request, which is replied to on the thread of this object. Returns at once."""
-        self._thread.answer(request, lambda: self.get(request))
 
     def get(self, request: PendingRequest) -> Data:
         """Return what was played, as the data of the request's final; if the request ends meanwhile, as much as was
-        looked up until then. One thread at a time may call it. Raises `RequestError` for a wrong position, too many
+        looked up until then. Raises `RequestError` for a wrong position, too many
         games to list, and if there is no index.
         """
         values = request.values

@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.metrics import ServerMetrics
+from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.commands.text import TextLine, read_line
-from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import PlayedLine, board_text, move_text, square_text
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import Operation, RequestError
 
-from .own_thread import OwnThread
+from .questions import check_list
 from .request import ENDINGS, Admission, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
 
 if TYPE_CHECKING:
@@ -51,14 +52,16 @@ class Operations:
         self.analyses = analyses
         self.books = books
         self._games = games
-        self._people = OwnThread("people.get", health.mistake)
+        # Look-ups in the book and other operations do not wait for these.
+        self._games_thread = ThreadPool(1, "games.get", step_back)
+        self._people_thread = ThreadPool(1, "people.get", step_back)
         self.texts = texts
         self.batches = batches
         self.closing = False
         self._admission = Admission(limits)
         self._accounts = analyses.scheduler.accounts
         self._shut_down = shut_down
-        self._handlers: dict[str, Callable[[PendingRequest], None]] = {
+        self._handlers: dict[str, Callable[[PendingRequest], Data | None]] = {
             "ping": self._ping,
             "hello": self._hello,
             "metrics": self._metrics,
@@ -66,9 +69,9 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "analyze.batch": self._admitted(batches.submit),
-            "batch.results": self._admitted(batches.results),
-            "batch.forget": self._admitted(batches.forget),
+            "analyze.batch": self._batch,
+            "batch.results": self._batch,
+            "batch.forget": self._batch,
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
             "games.get": self._games_get,
@@ -89,19 +92,9 @@ class Operations:
             self.health.refused(error.code)
             reply(refusal(messages.readable_id(message), error))
             return
-        self._accounts.asked(client.account)
-        request = PendingRequest(client, identity, reply)
+        request = PendingRequest(client, identity, operation.name, reply, self.health)
         request.warnings = messages.unknown_keys(message)
-        try:
-            self._carry_out(request, operation, args)
-        except RequestError as error:
-            self._fail(request, error)
-        except BadInput as error:
-            self._fail(request, RequestError("bad_request", str(error)))
-        except Exception:
-            self.health.mistake(operation.name)
-            self._fail(request, RequestError("internal", "an internal error: see the daemon's log"))
-        self.health.handled(operation.name, time.perf_counter() - request.arrived)
+        self._handle(request, lambda: self._carry_out(request, operation, args))
 
     def handle_text(self, client: ClientRecord, number: int, line: TextLine, reply: Callable[[str], None]) -> None:
         """Carry out a line of the text protocol sent alone, not in a request; its one reply is all its output, or a
@@ -114,15 +107,15 @@ class Operations:
             error = message.get("error")
             reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
 
-        self._accounts.asked(client.account)
-        request = PendingRequest(client, -1 - number, answer)
-        try:
-            self._run_line(request, line)
-        except RequestError as error:
-            self._fail(request, error)
-        self.health.handled("line", time.perf_counter() - request.arrived)
+        request = PendingRequest(client, -1 - number, "line", answer, self.health)
+        self._handle(request, lambda: self._run_line(request, line))
 
-    def _carry_out(self, request: PendingRequest, operation: Operation, args: Data) -> None:
+    def _handle(self, request: PendingRequest, work: Callable[[], Data | None]) -> None:
+        self._accounts.asked(request.client.account)
+        request.answer(work)
+        self.health.handled(request.operation, time.perf_counter() - request.arrived)
+
+    def _carry_out(self, request: PendingRequest, operation: Operation, args: Data) -> Data | None:
         client = request.client
         if not messages.allows(client.role, operation.role):
             raise RequestError(
@@ -135,15 +128,11 @@ class Operations:
             messages.check_arguments(operation, args)
         handler = self._handlers.get(operation.name)
         if handler is not None:
-            handler(request)
-        else:
-            self._check_jobs()
-            self.admit(request)
-            self.books.command(request, operation)
-
-    def _fail(self, request: PendingRequest, error: RequestError) -> None:
-        self.health.refused(error.code)
-        request.fail(error)
+            return handler(request)
+        self._check_jobs()
+        self.admit(request)
+        self.books.command(request)
+        return None
 
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
         """Count a request and its positions as in flight until it ends. Raises `RequestError` beyond the limits, and
@@ -159,20 +148,12 @@ class Operations:
         request.leave = lambda: self._admission.leave(client.number, key, positions)
         client.requests[request.id] = request
 
-    def _admitted(self, work: Callable[[PendingRequest], None]) -> Callable[[PendingRequest], None]:
-        """Return a handler that admits a request before ``work``."""
-
-        def handle(request: PendingRequest) -> None:
-            self.admit(request)
-            work(request)
-
-        return handle
-
     def _check_jobs(self) -> None:
-        """Raise `RequestError` if the jobs on the book, the deferred look-ups and the deferred commands together reach
-        the limit ``queue``. `admit` does not count jobs, because they outlive their requests.
+        """Raise `RequestError` if the jobs on the book, the look-ups and the commands that wait reach the limit
+        ``queue``. `admit` does not count jobs, because they outlive their requests.
         """
-        if self.books.jobs.active + len(self.books.looks.deferred) >= self.limits.queue:
+        books = self.books
+        if books.jobs.active + len(books.lookers.waiting) + len(books.commanders.waiting) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: ClientRecord) -> None:
@@ -196,22 +177,16 @@ class Operations:
             stopped = request.final(results)
         else:
             stopped = request.fail(RequestError(code, ENDINGS[code]), results)
-            if stopped:
-                self.health.refused(code)
         if cancel is not None:
             cancel()
         return stopped
 
-    def shut(self, request: PendingRequest) -> bool:
-        """End a request because the daemon shuts down. Returns False if it had ended."""
-        return self.end(request, code="shutting_down")
-
     # The operations
 
-    def _ping(self, request: PendingRequest) -> None:
-        request.final({})
+    def _ping(self, request: PendingRequest) -> Data:
+        return {}
 
-    def _hello(self, request: PendingRequest) -> None:
+    def _hello(self, request: PendingRequest) -> Data:
         role = request.client.role
         limits: Data = {
             "body": constants.LARGEST_BODY,
@@ -223,31 +198,29 @@ class Operations:
             "results": constants.MOST_RESULTS,
             **self.limits._asdict(),
         }
-        request.final(
-            {
-                "name": "desdaemon",
-                "version": __version__,
-                "protocol": constants.VERSION,
-                "role": role,
-                "ops": [offered.name for offered in messages.OPERATIONS if self._offers(offered, role)],
-                "features": list(messages.FEATURES),
-                "limits": limits,
-            }
-        )
+        return {
+            "name": "desdaemon",
+            "version": __version__,
+            "protocol": constants.VERSION,
+            "role": role,
+            "ops": [offered.name for offered in messages.OPERATIONS if self._offers(offered, role)],
+            "features": list(messages.FEATURES),
+            "limits": limits,
+        }
 
     def _offers(self, operation: Operation, role: str) -> bool:
         if operation.name in messages.BATCH_OPERATIONS and not self.batches.available:
             return False
         return messages.allows(role, operation.role)
 
-    def _metrics(self, request: PendingRequest) -> None:
-        request.final({"text": self.metrics()})
+    def _metrics(self, request: PendingRequest) -> Data:
+        return {"text": self.metrics()}
 
     def metrics(self) -> str:
         """Return counters and latencies as OpenMetrics text."""
         return self.health.open_metrics(self.status())
 
-    def _status(self, request: PendingRequest) -> None:
+    def _status(self, request: PendingRequest) -> Data:
         data = self.status()
         if messages.allows(request.client.role, ADMIN):
             data["accounts"] = [
@@ -260,7 +233,7 @@ class Operations:
                 }
                 for name, account in self._accounts.listed()
             ]
-        request.final(data)
+        return data
 
     def status(self) -> Data:
         """Return the data of the operation `status`."""
@@ -303,61 +276,62 @@ class Operations:
 
     def _analyze(self, request: PendingRequest) -> None:
         values = request.values
+        if values.get("positions") is not None:
+            check_list(values)
         listed = len(values.get("positions") or ()) * values.get("multipv", 1)
-        positions = max(1, len(values.get("plies") or ()), listed)
-        self.analyses.ask(request, lambda: self.admit(request, positions))
+        self.admit(request, max(1, len(values.get("plies") or ()), listed))
+        self.analyses.ask(request)
 
-    def _legal(self, request: PendingRequest) -> None:
+    def _batch(self, request: PendingRequest) -> None:
+        self.admit(request)
+        self.batches.ask(request)
+
+    def _legal(self, request: PendingRequest) -> Data:
         position = positions.read_line(request.values).last
         moves = [move_text(move).lower() for move in squares(position.moves)]
         if not moves and position.must_pass:
             moves = ["pa"]
-        request.final(
-            {
-                "moves": moves,
-                "board": board_text(position),
-                "over": not moves,
-                "discs": [position.black.bit_count(), position.white.bit_count()],
-            }
-        )
+        return {
+            "moves": moves,
+            "board": board_text(position),
+            "over": not moves,
+            "discs": [position.black.bit_count(), position.white.bit_count()],
+        }
 
-    def _book_get(self, request: PendingRequest) -> None:
+    def _book_get(self, request: PendingRequest) -> Data | None:
         if self.closing:
             # A closed book must not be taken for one without the position.
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
-        self.books.get(request, lambda: self.admit(request))
+        return self.books.get(request, lambda: self.admit(request))
 
     def _games_get(self, request: PendingRequest) -> None:
         self.admit(request, max(1, len(request.values.get("positions") or ())))
-        self._games.ask(request)
+        self._games_thread.submit(partial(request.answer, partial(self._games.get, request)))
 
     def _people_get(self, request: PendingRequest) -> None:
         self.admit(request)
-        line = positions.read_line(request.values)
+        values, line = request.values, positions.read_line(request.values)
         # Its first search may have to load the engine, which may take a minute.
-        self._people.answer(
-            request, lambda: _people_data(line, request.values["rating"], request.values.get("seed", 0))
-        )
+        work = partial(_people_data, line, values["rating"], values.get("seed", 0))
+        self._people_thread.submit(partial(request.answer, work))
 
     def _cache_clear(self, request: PendingRequest) -> None:
-        self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
+        self.books.later(request, lambda: {"forgotten": self.analyses.cache.clear()})
 
-    def _jobs(self, request: PendingRequest) -> None:
-        request.final({"jobs": self.books.listed(request.client)})
+    def _jobs(self, request: PendingRequest) -> Data:
+        return {"jobs": self.books.listed(request.client)}
 
-    def _cancel(self, request: PendingRequest) -> None:
+    def _cancel(self, request: PendingRequest) -> Data:
         target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
         if (target is not None) + (number is not None) + bool(everything) != 1:
             raise RequestError("bad_request", "expected one of target, job and all", "target")
         keep = bool(request.values.get("keep"))
         if everything:
             ended = [self.end(each, keep=keep) for each in list(request.client.requests.values())]
-            request.final({"cancelled": any(ended), "number": sum(ended)})
-            return
+            return {"cancelled": any(ended), "number": sum(ended)}
         if number is None:
             named = request.client.requests.get(target) if target is not None else None
-            request.final({"cancelled": named is not None and self.end(named, keep=keep)})
-            return
+            return {"cancelled": named is not None and self.end(named, keep=keep)}
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)
         if not editor and (job is None or job.on_book or job.client != request.client.name):
@@ -365,7 +339,7 @@ class Operations:
             raise RequestError("forbidden", message, "job")
         if job is None:
             raise RequestError("not_found", f"there is no job {number}", "job")
-        request.final({"cancelled": self.books.jobs.cancel(number)})
+        return {"cancelled": self.books.jobs.cancel(number)}
 
     def _shutdown(self, request: PendingRequest) -> None:
         request.final({})

@@ -9,15 +9,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.metrics import account_of
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.messages import RequestError
 
 if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.text import TextLine
 
 ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
 """The messages of errors that end requests in flight, by code."""
+
+MISTAKE = "an internal error: see the daemon's log"
+"""The message of an error that a mistake in the daemon has caused."""
 
 _NUMBERS = itertools.count(1)
 
@@ -71,9 +76,10 @@ class ClientRecord:
 
 
 class PendingRequest:
-    """A request in flight. Any thread may call ``partial``, ``final`` and ``fail``."""
+    """A request in flight for ``operation``. Any thread may call the methods."""
 
     __slots__ = (
+        "_health",
         "_lock",
         "_reply",
         "_seq",
@@ -84,15 +90,19 @@ class PendingRequest:
         "found",
         "id",
         "leave",
+        "operation",
         "outlives",
         "over",
         "values",
         "warnings",
     )
 
-    def __init__(self, client: ClientRecord, identity: str | int, reply: Reply) -> None:
+    def __init__(
+        self, client: ClientRecord, identity: str | int, operation: str, reply: Reply, health: ServerMetrics
+    ) -> None:
         self.client = client
         self.id = identity
+        self.operation = operation
         self.values: Data = {}
         self.warnings: list[str] = []
         self.arrived = time.perf_counter()
@@ -111,6 +121,7 @@ class PendingRequest:
         self.leave: Callable[[], None] | None = None
         """Takes the request out of the numbers in flight."""
         self._reply = reply
+        self._health = health
         self._seq = 0
         self._lock = threading.Lock()
 
@@ -123,6 +134,24 @@ class PendingRequest:
                 self.cancel = cancel
                 self.found = found
             return not self.over
+
+    def answer(self, work: Callable[[], Data | None]) -> None:
+        """End the request with the result of ``work``, or with the error that it raises; a result of None means that
+        ``work`` has seen to the reply. A request that is over does nothing.
+        """
+        if self.over:
+            return
+        try:
+            data = work()
+            if data is not None:
+                self.final(data)
+        except RequestError as error:
+            self.fail(error)
+        except BadInput as error:
+            self.fail(RequestError("bad_request", str(error)))
+        except Exception:
+            self._health.mistake(self.operation)
+            self.fail(RequestError("internal", MISTAKE))
 
     def partial(self, data: Data) -> bool:
         """Send an intermediate result. Returns False if the request is over."""
@@ -137,7 +166,10 @@ class PendingRequest:
         """End the request and send an error, with the results so far if ``found`` is not None. Returns False, having
         sent nothing, if it was over.
         """
-        return self._end("error", "error", error.data(), found)
+        failed = self._end("error", "error", error.data(), found)
+        if failed:
+            self._health.refused(error.code)
+        return failed
 
     def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
         with self._lock:
