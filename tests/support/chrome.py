@@ -9,8 +9,8 @@ from typing import Any
 from browser import Browser, BrowserTab, find_chromium
 from web_gateway import Web
 
-READY = "window.desdaemon && desdaemon.socket.connected"
-"""What is true on a page that is connected."""
+READY = "window.desdaemon && desdaemon.socket.connected && desdaemon.greeted"
+"""True on a page that is connected and shows what its daemon has, so that nothing moves any more."""
 
 
 class Chrome:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import referee
 from browser import BrowserTab
+from chrome import READY
 from random_games import random_game
 from test_page_play import ASKED, DROP
 
@@ -127,7 +128,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
         # They outlive the page, and are not added twice.
         await tab.reload()
-        await tab.until("window.desdaemon?.panes?.exercises.current && desdaemon.socket.connected")
+        await tab.until(f"{READY} && desdaemon.panes.exercises.current")
         assert await tab.evaluate(COUNT) == "2 of 3 due"
         await tab.evaluate(f"({DROP})({[[base64.b64encode(obf().encode()).decode(), 'more.obf']]})")
         await tab.until("document.getElementById('notice').textContent.includes('3 exercises read')")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import referee
 from browser import BrowserTab
+from chrome import READY
 from random_games import random_game
 from test_page_exercises import PROBLEMS, best, worst
 
@@ -418,7 +419,7 @@ def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
         # It is there after the page was loaded anew; the mistake leads to its position.
         await tab.evaluate("desdaemon.keep()")
         await tab.reload()
-        await tab.until(f"window.desdaemon?.lesson && {TOLD} === {told!r}")
+        await tab.until(f"{READY} && {TOLD} === {told!r}")
         await tab.click("#lesson-facts button")
         assert await tab.evaluate("desdaemon.game.board()") == board_text(position)
         # A better founded result changes both lists of mistakes alike.

@@ -11,6 +11,7 @@ from pathlib import Path
 from struct import unpack_from
 
 from browser import BrowserTab
+from chrome import READY
 
 from desdaemon.clients.web.games import write
 from desdaemon.protocol.games import wthor
@@ -166,7 +167,7 @@ def test_clocks(visit: Visit) -> None:
         # A page that is loaded anew goes on with the clocks.
         await tab.evaluate("desdaemon.player.used.X = 90_000")
         await tab.reload()
-        await tab.until(f"window.desdaemon && {CLOCK} === '3:30'")
+        await tab.until(f"{READY} && {CLOCK} === '3:30'")
 
     visit(talk, hints=False)
 
@@ -376,7 +377,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4"]
         # It is there after the page was loaded anew, with branches and comments.
         await tab.reload()
-        await tab.until(f"window.desdaemon && {ROWS}.length === 2")
+        await tab.until(f"{READY} && {ROWS}.length === 2")
         await tab.evaluate("[...document.querySelectorAll('#kept .open')].at(-1).click()")
         assert await tab.evaluate(OPENED) == "f5d6c3f4"
         assert await tab.evaluate("desdaemon.game.now.comment") == "why not"

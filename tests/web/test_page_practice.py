@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from browser import BrowserTab
-from chrome import Chrome
+from chrome import READY, Chrome
 from served import serving
 from test_page_play import ASKED
 from toys import canonical
@@ -164,7 +164,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await practised(tab)
         await as_the_other_side(tab)
         await tab.reload()
-        await tab.until("window.desdaemon?.socket.connected && !document.getElementById('pane-practice').hidden")
+        await tab.until(f"{READY} && !document.getElementById('pane-practice').hidden")
         assert await tab.evaluate(COURSES) == ["3 lines, 2 known, 1 due"]
         # What has to be known for it.
         await tab.evaluate("desdaemon.game.reset()")

@@ -45,6 +45,8 @@ export class App {
     this.setup = null;
     /** Whether another task has the engine, so that hints and play wait. */
     this.busy = false;
+    /** Whether the page shows what this daemon has: until then tabs and lines still appear. */
+    this.greeted = false;
     /** @type {Map<string, Record<string, string[]>>} */
     this.openings = new Map();
     this.drawing = 0;
@@ -312,6 +314,7 @@ export class App {
   /** @param {boolean} connected */
   async connection(connected) {
     this.tellConnection();
+    this.greeted = false;
     if (!connected) return;
     try {
       const hello = await this.socket.ask("hello");
@@ -323,6 +326,7 @@ export class App {
       if (!this.hints.running) this.hints.begin();
       this.player.consider();
       await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello), this.panes.played.greet(hello)]);
+      this.greeted = true;
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "connection_lost") this.complain(refusal);
     }
