@@ -76,6 +76,13 @@ class Searches:
 
         ``control`` stops this search alone.
         """
+        result = self.result(player, opponent, level, excluded, control)
+        return None if result is None else (result.lines[0].move, result.lines[0].score)
+
+    def result(
+        self, player: int, opponent: int, level: int, excluded: int, control: Control | None = None
+    ) -> Result | None:
+        """Search as a call does, and return the whole result."""
         control = control or Control()
         with self._lock:
             if self._stopped:
@@ -98,4 +105,4 @@ class Searches:
             return None
         if self._on_search is not None:
             self._on_search(player, opponent, result)
-        return result.lines[0].move, result.lines[0].score
+        return result

@@ -74,45 +74,35 @@ def main(argv: Sequence[str]) -> int:
     from desdaemon.engine.evaluation.weights_file import WeightsError
 
     try:
-        return _COMMANDS[options.command](options)
+        _COMMANDS[options.command](options)
     except (BadInput, LibraryError, WeightsError) as error:
         message(str(error), f"desdaemon cluster {options.command}")
         return 1
+    return 0
 
 
-def _scheduler(options: argparse.Namespace) -> int:
+def _scheduler(options: argparse.Namespace) -> None:
     from . import node
 
-    return node.run_scheduler(options.listen, options.tls, options.scheduler_file)
+    node.run_scheduler(options.listen, options.tls, options.scheduler_file)
 
 
-def _worker(options: argparse.Namespace) -> int:
+def _worker(options: argparse.Namespace) -> None:
     from . import node
 
-    name = options.name or f"{socket.gethostname()}-{os.getpid()}"
-    threads = options.threads or platform.processors()
-    return node.run_worker(
-        node.WorkerOptions(
-            options.cluster,
-            options.tls,
-            threads,
-            name,
-            options.nice,
-            options.lifetime,
-            options.eval_file,
-        )
-    )
+    options.name = options.name or f"{socket.gethostname()}-{os.getpid()}"
+    options.threads = options.threads or platform.processors()
+    node.run_worker(options)
 
 
-def _keys(options: argparse.Namespace) -> int:
+def _keys(options: argparse.Namespace) -> None:
     from .connection import make_keys
 
     make_keys(options.folder)
     _print(f"{options.folder}: copy this folder safely to each machine of the cluster, and name it with --tls")
-    return 0
 
 
-def _status(options: argparse.Namespace) -> int:
+def _status(options: argparse.Namespace) -> None:
     from .status import status
 
     rows = status(options.cluster, options.tls, options.eval_file)
@@ -125,7 +115,6 @@ def _status(options: argparse.Namespace) -> int:
             f"{plural(row.running, 'batch')} at work  {plural(row.done, 'search')} done  "
             f"heard of {row.silent_s:.1f} s ago"
         )
-    return 0
 
 
 def _print(line: str) -> None:

@@ -7,20 +7,17 @@ certificates is trusted with everything; host names are not checked.
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.core import plugins
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.system.logs import message
+from desdaemon.server.endpoints import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client, Security
@@ -90,40 +87,16 @@ def scheduler_address(text: str) -> str:
 
 def checked_address(address: str, tls: str) -> None:
     """Raise `BadInput` unless an address is tcp:// on this machine, or tls:// with a folder of keys, ``tls``."""
-    scheme, _, rest = address.partition("://")
+    scheme = address.partition("://")[0]
     if scheme == "tls":
         if not tls:
             raise BadInput(f"{quoted(address)}: tls:// needs a folder of keys (cluster-tls)")
     elif scheme != "tcp":
         raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT")
-    elif not _loopback(rest.rpartition(":")[0]):
+    elif not is_loopback(address):
         raise BadInput(
             f"{quoted(address)}: beyond this machine use tls://: anyone who reaches a scheduler can run any code"
         )
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    return False
-
-
-def local_host(address: str) -> str:
-    """Return this machine's address on the route to ``address``, as a URL has it. Raises `BadInput` if there is no
-    route.
-    """
-    host, _, port = address.partition("://")[2].rpartition(":")
-    try:
-        family, kind, *_, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, kind) as probe:
-            # This sends nothing; it makes the system choose the route.
-            probe.connect(place)
-            own = str(probe.getsockname()[0])
-    except OSError as error:
-        raise BadInput(f"{quoted(address)}: {error.strerror}") from None
-    return f"[{own}]" if ":" in own else own
 
 
 def warn_unless_sealed(address: str) -> None:
@@ -202,18 +175,6 @@ def client_of(text: str, tls: str) -> Client:
             client = _CLIENTS[text, tls] = connect(text, tls)
             warn_unless_sealed(scheduler_address(text))
         return client
-
-
-def _leave() -> None:
-    with _LOCK:
-        clients = list(_CLIENTS.values())
-        _CLIENTS.clear()
-    for client in clients:
-        with contextlib.suppress(Exception):
-            client.close(timeout=1)
-
-
-plugins.AT_THE_END.append(_leave)
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:

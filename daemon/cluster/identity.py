@@ -7,13 +7,11 @@ if a compiler or processor treats the same sources differently. The processor's 
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
 
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.engine.compiler.library import imported_sources
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.exports import MODULES
-from desdaemon.engine.result import Result
 
 _SEARCH = ("desdaemon.engine.search", "desdaemon.book.growth.engine_evaluator", *MODULES)
 
@@ -29,48 +27,30 @@ _FIXED = (
 """Boards from openings to the midgame (discs of the side to move, of the other side), each with a level."""
 
 
-class Identity(NamedTuple):
-    """What answers depend on: searches go only to workers whose identity is that of the daemon. ``code`` digests
-    sources and weights, ``proof`` the results of the fixed searches.
-    """
+def identity(weights: Weights) -> str:
+    """Return this program's identity: a digest of sources and weights, a dash, a digest of the fixed searches' results.
 
-    code: str
-    proof: str
-
-    @property
-    def resource(self) -> str:
-        """The name of the dask resource that a search's task requires; a worker of this identity offers as many as it
-        has slots.
-        """
-        return f"{_RESOURCE}{self.code}-{self.proof}"
-
-
-def identity(weights: Weights) -> Identity:
-    """Return this program's identity. Takes some tens of ms, more if kernels must be compiled. Raises `LibraryError` if
-    they cannot be compiled.
+    Takes some tens of ms, more if kernels must be compiled. Raises `LibraryError` if they cannot be compiled.
     """
     code = hashlib.blake2b(weights.digest.encode(), digest_size=6)
     for path in imported_sources(_SEARCH):
         code.update(path.read_bytes())
-    return Identity(code.hexdigest(), _proof(weights))
-
-
-def _proof(weights: Weights) -> str:
     proof = hashlib.blake2b(digest_size=6)
-
-    def add_result(player: int, opponent: int, result: Result) -> None:
-        proof.update(f"{result.lines[0].move} {result.lines[0].score} {result.nodes}\n".encode())
-
-    search = Searches(weights=weights, on_search=add_result)
+    searches = Searches(weights=weights)
     for player, opponent, level in _FIXED:
-        search(player, opponent, level, 0)
-    return proof.hexdigest()
+        result = searches.result(player, opponent, level, 0)
+        assert result is not None, "nobody stops it"
+        proof.update(f"{result.lines[0].move} {result.lines[0].score} {result.nodes}\n".encode())
+    return f"{code.hexdigest()}-{proof.hexdigest()}"
 
 
-def of_resources(resources: dict[str, float]) -> Identity | None:
-    """Return the identity of a worker with these resources; None if it is no worker of desdaemon."""
-    for name in resources:
-        parts = name.removeprefix(_RESOURCE).split("-")
-        if name.startswith(_RESOURCE) and len(parts) == 2:
-            return Identity(*parts)
-    return None
+def resource_of(identity: str) -> str:
+    """Return the name of the dask resource that a search's task requires; a worker of this identity offers as many as
+    it has slots.
+    """
+    return _RESOURCE + identity
+
+
+def of_resources(resources: dict[str, float]) -> str:
+    """Return the identity of a worker with these resources; "" if it is no worker of desdaemon."""
+    return next((name.removeprefix(_RESOURCE) for name in resources if name.startswith(_RESOURCE)), "")

@@ -12,25 +12,15 @@ from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.training.labelling.chunks import BoardChunk, ScoreChunks, score_chunk
 from desdaemon.protocol.system import logs
 
-from . import tasks as remote
 from .connection import client_of
 from .identity import identity
-from .pool import ClusterSearches, SearchKind
-from .window import ChunkAnswer
-
-_BOARD_BYTES = 8
-
-
-def _named(chunk: BoardChunk) -> str:
-    return f"{len(chunk.players) // _BOARD_BYTES} positions at {chunk.depth} plies"
-
-
-CHUNKS = SearchKind[BoardChunk, ChunkAnswer](remote.score_batch, ChunkAnswer, _named)
+from .pool import ClusterSearches
+from .window import WorkerAnswer
 
 
 def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
     """Return a function that has chunks scored by the workers of the scheduler at ``address``. It yields the number of
-    each chunk with its scores, or with None if a stop prevented them, in order of arrival.
+    each chunk with its scores, in order of arrival, and ends early after a stop.
 
     ``tls`` is the folder of certificates or "". A search's table has 2 to the power ``hash_bits`` entries. Raises
     `BadInput` if there is no scheduler, `WeightsError` if the weights cannot be used.
@@ -38,16 +28,14 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
     loaded = Weights.load(weights)
     searcher: list[Searcher] = []
 
-    def here(chunk: BoardChunk) -> ChunkAnswer | None:
+    def here(chunk: BoardChunk) -> WorkerAnswer | None:
         if not searcher:
             searcher.append(Searcher(hash_bits=hash_bits, weights=loaded))
         begun = time.perf_counter()
         scores = score_chunk(searcher[0], chunk, Control())
-        return None if scores is None else ChunkAnswer(scores, (time.perf_counter() - begun) * 1000)
+        return None if scores is None else WorkerAnswer(scores, (time.perf_counter() - begun) * 1000)
 
-    cluster = ClusterSearches(
-        client_of(address, tls), identity(loaded), CHUNKS, here, hash_bits=hash_bits, note=logs.message
-    )
+    cluster = ClusterSearches(client_of(address, tls), identity(loaded), here, hash_bits=hash_bits, note=logs.message)
 
     def score(chunks: Iterable[BoardChunk]) -> Iterator[tuple[int, bytes | None]]:
         waiting = iter(chunks)
@@ -57,6 +45,7 @@ def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sco
                 if reply is None:
                     return
                 number, answer = reply
-                yield number, None if answer is None else answer.scores
+                assert isinstance(answer.found, bytes)
+                yield number, answer.found
 
     return score

@@ -6,6 +6,7 @@ Before it joins, a worker carries out some fixed searches, whose results are par
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -13,7 +14,7 @@ import signal
 import time
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.spelling import plural
@@ -26,13 +27,15 @@ from .connection import (
     checked_address,
     configure,
     connect,
-    local_host,
     scheduler_address,
     security,
     warn_unless_sealed,
 )
+from .identity import resource_of
 
 if TYPE_CHECKING:
+    import argparse
+
     from distributed import Security
 
     from .tasks import WorkerState
@@ -43,40 +46,24 @@ KILLS = 3
 """Workers that may die during a batch before it goes back to the owner."""
 
 
-class WorkerOptions(NamedTuple):
-    """The options of a worker.
-
-    ``scheduler`` is an address or a scheduler file, ``tls`` a folder of keys or "", ``nice`` the niceness. The worker
-    ends after ``lifetime_s`` seconds (0: never). ``eval_file`` is a file of weights, "" for the built-in ones.
-    """
-
-    scheduler: str
-    tls: str
-    threads: int
-    name: str
-    nice: int
-    lifetime_s: float
-    eval_file: str
-
-
 def say(line: str) -> None:
     message(line, "desdaemon cluster", level="info", event="cluster")
 
 
-def run_scheduler(listen: str, tls: str, scheduler_file: str) -> int:
+def run_scheduler(listen: str, tls: str, scheduler_file: str) -> None:
     """Run the scheduler at the address ``listen`` until a signal comes; ``tls`` is the folder of keys or "".
 
-    Writes its address to ``scheduler_file`` unless that is "". Returns the exit status. Raises `BadInput` if it cannot
-    listen there or the keys cannot be used, and `OSError` if the file cannot be written.
+    Writes its address to ``scheduler_file`` unless that is "". Raises `BadInput` if it cannot listen there or the keys
+    cannot be used, and `OSError` if the file cannot be written.
     """
     checked_address(listen, tls)
     configure()
     certificates = security(tls)
     warn_unless_sealed(listen)
-    return _until_signal(_schedule(listen, certificates, scheduler_file))
+    _until_signal(_schedule(listen, certificates, scheduler_file))
 
 
-async def _schedule(listen: str, certificates: Security | None, scheduler_file: str) -> int:
+async def _schedule(listen: str, certificates: Security | None, scheduler_file: str) -> None:
     from distributed import Scheduler
 
     class QuietScheduler(Scheduler):
@@ -104,18 +91,17 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
         await scheduler.finished()
     finally:
         await scheduler.close()
-    return 0
 
 
-def run_worker(options: WorkerOptions) -> int:
-    """Run a worker until a signal comes or its time is over. Returns the exit status.
+def run_worker(options: argparse.Namespace) -> None:
+    """Run a worker until a signal comes or its time is over, by the command line's ``options``.
 
     Raises `BadInput` if there is no scheduler or the keys cannot be used, `WeightsError` if the weights cannot, and
     `LibraryError` if the kernels cannot be compiled.
     """
-    ends = time.monotonic() + (options.lifetime_s or math.inf)
+    ends = time.monotonic() + (options.lifetime or math.inf)
     # Dask's worker would wait for the scheduler silently.
-    connect(options.scheduler, options.tls).close(timeout=1)
+    connect(options.cluster, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
     from desdaemon.engine.evaluation.weights import Weights
@@ -123,46 +109,44 @@ def run_worker(options: WorkerOptions) -> int:
     from . import tasks
 
     state = tasks.prepare(options.name, Weights.load(options.eval_file or None))
-    say(f"worker {options.name}: {plural(options.threads, 'thread')}, program {'-'.join(state.identity)}")
-    warn_unless_sealed(scheduler_address(options.scheduler))
+    say(f"worker {options.name}: {plural(options.threads, 'thread')}, program {state.identity}")
+    warn_unless_sealed(scheduler_address(options.cluster))
     Path(folders.runtime()).mkdir(mode=0o700, parents=True, exist_ok=True)
-    return _until_signal(_work(options, ends, state))
+    _until_signal(_work(options, ends, state))
 
 
-async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
-    """Work until the time ``ends`` (`time.monotonic`), connecting again when the scheduler is lost. Returns the exit
-    status; raises `BadInput` if the first connection fails.
+async def _work(options: argparse.Namespace, ends: float, state: WorkerState) -> None:
+    """Work until the time ``ends`` (`time.monotonic`), connecting again when the scheduler is lost.
+
+    Raises `BadInput` if the first connection fails.
     """
     from distributed import Worker
-
-    over = False
+    from distributed.comm.addressing import get_local_address_for
 
     class StoppableWorker(Worker):
         start_http_server = _no_http_server
 
-        async def close(self, *_: object, reason: str = "", **__: object) -> Any:
-            """Close the worker at once: the results of its searches are no longer needed."""
-            nonlocal over
-            over = over or reason == "worker-lifetime-reached"
+        async def close(self, *_: object, **__: object) -> Any:
+            """Close the worker at once: its searches go to others."""
             state.stop_all()
-            return await super().close(timeout=2, executor_wait=False, nanny=False, reason=reason)
+            return await super().close(timeout=2, executor_wait=False, nanny=False)
 
     lost = False
-    while not over and time.monotonic() < ends:
+    while time.monotonic() < ends:
         try:
             if lost:
-                await asyncio.to_thread(lambda: connect(options.scheduler, options.tls).close(timeout=1))
+                await asyncio.to_thread(lambda: connect(options.cluster, options.tls).close(timeout=1))
             # By now a scheduler file may name another scheduler.
-            address = scheduler_address(options.scheduler)
+            address = scheduler_address(options.cluster)
             worker = await StoppableWorker(
                 address,
                 nthreads=options.threads,
                 name=options.name,
-                resources={state.identity.resource: options.threads},
+                resources={resource_of(state.identity): options.threads},
                 memory_limit=0,
                 dashboard=False,
                 # Without a host dask's worker listens on every interface.
-                host=local_host(address),
+                host=get_local_address_for(address).partition("://")[2],
                 # At each start dask removes from this folder files that killed workers left.
                 local_directory=folders.runtime(),
                 security=security(options.tls),
@@ -180,40 +164,36 @@ async def _work(options: WorkerOptions, ends: float, state: WorkerState) -> int:
             # Closed, so that its searches go to others at once and its end is not taken for a crash.
             await worker.close()
             raise
-        if not over:
-            lost = True
+        lost = time.monotonic() < ends
+        if lost:
             say(f"worker {options.name} has lost the scheduler at {address}: it comes back when that does")
     say(f"worker {options.name} has left")
-    return 0
 
 
 def _no_http_server(*_arguments: object, **_options: object) -> None:
     """Replace dask's HTTP server, which would listen to everyone without encryption, by none."""
 
 
-def _until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Run ``work`` and return its exit status. One signal ends it cleanly (status 0), a second one at once."""
+def _until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Run ``work``. One signal ends it cleanly, a second one the process at once."""
 
-    async def run() -> int:
+    async def run() -> None:
         task = asyncio.ensure_future(work)
         ending = [number for number in platform.ending_signals() if number != getattr(signal, "SIGHUP", None)]
         loop = asyncio.get_running_loop()
 
-        def end(number: int) -> None:
-            if not task.cancel():
-                os._exit(128 + number)
-            for each in ending:
-                platform.on_signal(loop, each, os._exit, 128 + each)
+        def end() -> None:
+            task.cancel()
+            for number in ending:
+                platform.on_signal(loop, number, os._exit, 128 + number)
 
         for number in ending:
-            platform.on_signal(loop, number, end, number)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            return 0
+            platform.on_signal(loop, number, end)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
 
     with asyncio.Runner(loop_factory=platform.event_loop) as runner:
-        return runner.run(run())
+        runner.run(run())
 
 
 def _reason(error: BaseException) -> str:

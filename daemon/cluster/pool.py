@@ -1,7 +1,5 @@
 """Searches by a cluster's workers: `ClusterSearches` for any kind, `ClusterPool` in place of a book's thread pool.
 
-A `SearchKind` describes a kind of search and its messages: `POSITIONS` here, chunks of labels in `labels.py`.
-
 The caller's thread owns the window of searches in flight (`window.py`). Dask's client has its own thread and reports
 finished batches through a queue. Answers come in the order of the searches, so a book is byte for byte the one that a
 single thread makes.
@@ -11,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import math
+import itertools
 import os
 import queue
 import threading
@@ -21,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
 from desdaemon.book.growth.rounds import SearchLine, Worker
@@ -30,8 +27,8 @@ from desdaemon.protocol.errors import Unfinished
 
 from . import tasks as remote
 from .connection import SILENT_S, client_of, workers_of
-from .identity import Identity, identity, of_resources
-from .window import A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
+from .identity import identity, of_resources, resource_of
+from .window import AnySearch, Disagreement, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -54,7 +51,7 @@ GONE = "the cluster's scheduler has gone: repeat the command once there is one"
 _POLL_S = 0.1
 _FETCH_S = 60.0
 _STOP_S = 2.0
-
+_BOARD_BYTES = 8
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -65,24 +62,12 @@ class _Done(NamedTuple):
 
     number: int
     worker: str
-    answers: list[Any]
-    error: BaseException | None
+    answers: list[WorkerAnswer | None]
+    error: BaseException | None = None
 
 
-class SearchKind(NamedTuple, Generic[S, A]):
-    """A kind of search.
-
-    Workers run ``task`` for a batch; ``answer`` makes an answer from the fields that a task returns for a search;
-    ``named`` returns a search's name for messages to the user.
-    """
-
-    task: Callable[..., tuple[str, list[Any]]]
-    answer: Callable[..., A]
-    named: Callable[[S], str]
-
-
-class ClusterSearches(Generic[S, A]):
-    """Searches of one kind by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
+class ClusterSearches:
+    """The searches of a job by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
 
     After `stop`, or after an iterator was left before its end, all searches end and no more are made.
     """
@@ -90,9 +75,8 @@ class ClusterSearches(Generic[S, A]):
     def __init__(
         self,
         client: Client,
-        own: Identity,
-        kind: SearchKind[S, A],
-        here: Callable[[S], A | None],
+        own: str,
+        here: Callable[[Any], WorkerAnswer | None],
         *,
         hash_bits: int,
         local: int = 0,
@@ -107,7 +91,6 @@ class ClusterSearches(Generic[S, A]):
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
         the slots' time (0 to 1) spent in searches.
         """
-        self._kind = kind
         self._here = here
         self._client = client
         self._own = own
@@ -115,42 +98,40 @@ class ClusterSearches(Generic[S, A]):
         self._local = local
         self._figures = figures
         self._note = note
-        self._costs = Costs()
         self._job = os.urandom(8).hex()
+        self._window = SearchWindow()
         self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
         self._stopped = threading.Event()
-        self._futures: dict[int, Future[Any]] = {}
-        self._narrowed: dict[int, list[str]] = {}
-        """Addresses of the workers that may get a batch, by batch number, if not all may."""
-        self._recalled: set[int] = set()
+        self._sent: dict[int, tuple[Future[Any], list[str] | None]] = {}
+        """The batches at the workers, by number, each with the addresses of those that may get it; None for all."""
+        self._helping: set[int] = set()
+        """The numbers of the batches on threads of this process."""
         self._addresses: dict[str, str] = {}
+        """The names of the workers that can do these searches, by address."""
         self._barred: set[str] = set()
-        self._noted: set[str] = set()
+        """Names of workers that get no more searches."""
+        self._noted: set[object] = set()
         self._looked = -LOOK_S
         self._lost_since: float | None = None
         self._gone = False
-        self._seen: dict[str, tuple[float, float]] = {}
+        self._heard: dict[str, tuple[float, float]] = {}
         """By a worker's address: when the scheduler last heard of it, on the scheduler's clock, and when this process
         noticed that, on its own clock.
         """
-        self._before = 0
-        self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
 
     def stop(self) -> None:
         """End the searches in flight; iterators of answers yield None and end."""
         self._stopped.set()
 
-    def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
+    def answers(self, searches: Iterable[AnySearch]) -> Generator[WorkerAnswer | None, None, None]:
         """Yield the answer to each search, in order; after a stop one None. Raises `Unfinished` if the scheduler is
         gone.
         """
         waiting = iter(searches)
         return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
 
-    def replies(
-        self, offer: Callable[[SearchWindow[S, A]], None]
-    ) -> Generator[tuple[int, A | None] | None, None, None]:
+    def replies(self, offer: Callable[[SearchWindow], None]) -> Generator[tuple[int, WorkerAnswer] | None, None, None]:
         """Yield answers as they arrive, each with the number of its search; after a stop None, once.
 
         ``offer`` is called whenever all available answers were yielded. It must give the window more searches, say that
@@ -160,35 +141,27 @@ class ClusterSearches(Generic[S, A]):
         return self._run(offer, SearchWindow.replies)
 
     def _run(
-        self,
-        offer: Callable[[SearchWindow[S, A]], None],
-        ready: Callable[[SearchWindow[S, A]], Iterator[T]],
+        self, offer: Callable[[SearchWindow], None], ready: Callable[[SearchWindow], Iterator[T]]
     ) -> Generator[T | None, None, None]:
         """Keep the workers busy with the searches offered, and yield the answers that ``ready`` takes, until all are
         answered (`SearchWindow.over`). After a stop yield None and end. Raises `Unfinished` if the scheduler is lost.
         """
-        # A queue for each run, because batch numbers begin again: late answers for an earlier run are lost.
-        self._done = queue.SimpleQueue()
-        self._narrowed.clear()
-        self._recalled.clear()
-        window: SearchWindow[S, A] = SearchWindow(self._costs, first=self._before)
-        window.slots = self._slots
+        window = self._window
+        window.open()
         helpers = ThreadPoolExecutor(self._local) if self._local else None
-        helping: set[int] = set()
         try:
             while True:
                 offer(window)
-                self._look(window)
-                submitted = False
+                self._look()
+                active = False
                 for batch in window.batches():
                     self._submit(batch)
-                    submitted = True
-                while helpers and len(helping) < self._local and (here := window.local()):
-                    helping.add(here.number)
+                    active = True
+                while helpers and len(self._helping) < self._local and (here := window.local()):
+                    self._helping.add(here.number)
                     helpers.submit(self._search_here, here)
-                handed_out = False
                 for answer in ready(window):
-                    handed_out = True
+                    active = True
                     yield answer
                 if window.over:
                     return
@@ -197,10 +170,9 @@ class ClusterSearches(Generic[S, A]):
                 if self._stopped.is_set():
                     yield None
                     return
-                # The answers may have led to more searches.
-                self._take_all(window, helping, 0.0 if handed_out or submitted else _POLL_S)
+                # Do not wait if answers were taken: they may lead to more searches.
+                self._take_all(0.0 if active else _POLL_S)
         finally:
-            self._before += window.offered
             if not window.over:
                 self._end()
             if helpers:
@@ -208,139 +180,115 @@ class ClusterSearches(Generic[S, A]):
 
     # Batches
 
-    def _submit(self, batch: SearchBatch[S]) -> None:
-        kind = "long" if batch.long else "short"
+    def _submit(self, batch: SearchBatch) -> None:
         right = {address: name for address, name in self._addresses.items() if name not in self._barred}
         usable = [address for address, name in right.items() if name != batch.avoided] or list(right)
-        narrowed = len(usable) < len(self._addresses)
+        restricted = usable if len(usable) < len(self._addresses) else None
         future = self._client.submit(
-            self._kind.task,
-            tuple(self._own),
+            remote.search_batch,
             self._job,
             self._hash_bits,
-            tuple(tuple(search) for search in batch.searches),
-            key=f"desdaemon-{kind}-{self._job}-{self._digest(batch)}",
-            resources={self._own.resource: 1},
+            batch.searches,
+            # Dask takes tasks whose keys have the same first words for equally long.
+            key=f"desdaemon-{'long' if batch.long else 'short'}-{self._job}-{batch.number}",
+            resources={resource_of(self._own): 1},
             retries=2,
             priority=int(batch.cost_ms),
-            workers=usable if narrowed else None,
+            workers=restricted,
         )
-        self._futures[batch.number] = future
-        if narrowed:
-            self._narrowed[batch.number] = usable
-        loop, finished = self._client.loop, self._done
+        self._sent[batch.number] = future, restricted
+        loop = self._client.loop
         assert loop is not None
-        future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done, finished))
+        future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done))
 
-    async def _fetch(self, number: int, future: Future[Any], finished: queue.SimpleQueue[_Done]) -> None:
-        """Read the outcome of the batch ``number`` from ``future`` and put it into ``finished``.
+    async def _fetch(self, number: int, future: Future[Any]) -> None:
+        """Read the outcome of the batch ``number`` from ``future`` and report it.
 
         Runs on the event loop of dask's client, which reads outcomes that arrive together in one message; a thread
         would read them one by one.
         """
-        reading = asyncio.ensure_future(self._client.gather(future, asynchronous=True))
         # Reading goes on beyond the limit, because the same message may carry other outcomes.
-        await asyncio.wait({reading}, timeout=_FETCH_S)
-        finished.put(_came_back(number, reading))
-
-    def _digest(self, batch: SearchBatch[S]) -> str:
-        """Return a digest of a batch, dask's key for its task: dask runs tasks with equal keys only once.
-
-        A check and a batch that is sent again have digests of their own, because the scheduler may still have the first
-        batch's task.
-        """
-        asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
-        return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
-
-    def _search_here(self, batch: SearchBatch[S]) -> None:
-        answers: list[A | None] = []
+        reading = asyncio.shield(self._client.gather(future, asynchronous=True))
         try:
-            for search in batch.searches:
-                answers.append(None if self._stopped.is_set() else self._here(search))
+            self._done.put(_Done(number, *await asyncio.wait_for(reading, _FETCH_S)))
+        except BaseException as error:
+            self._done.put(_Done(number, "", [], error))
+
+    def _search_here(self, batch: SearchBatch) -> None:
+        try:
+            answers = [None if self._stopped.is_set() else self._here(search) for search in batch.searches]
         except BaseException as error:
             self._done.put(_Done(batch.number, "", [], error))
-            return
-        self._done.put(_Done(batch.number, "", answers, None))
+        else:
+            self._done.put(_Done(batch.number, "", answers))
 
-    def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
-        """Enter all finished batches in the window, waiting up to ``wait_s`` seconds for the first. ``helping`` has the
-        numbers of batches at work in this process; those of finished ones are removed.
-        """
+    def _take_all(self, wait_s: float) -> None:
+        """Enter all finished batches in the window, waiting up to ``wait_s`` seconds for the first."""
         with contextlib.suppress(queue.Empty):
             done = self._done.get(timeout=wait_s)
             while True:
-                helping.discard(done.number)
-                self._take(window, done)
+                self._take(done)
                 done = self._done.get_nowait()
 
-    def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
-        if done.number in self._recalled:
-            self._recalled.discard(done.number)
-            return
-        self._narrowed.pop(done.number, None)
-        future = self._futures.pop(done.number, None)
-        if future is not None:
-            future.release()
+    def _take(self, done: _Done) -> None:
+        if done.number in self._sent:
+            self._sent.pop(done.number)[0].release()
+            if done.error is not None:
+                self._failed(done.number, done.error)
+                return
         elif done.error is not None:
-            raise done.error
-        if done.error is not None:
-            self._failed(window, done)
+            # The future of a batch that was recalled is cancelled; what fails here must be raised.
+            if done.number in self._helping:
+                raise done.error
             return
-        answers: list[A | None] = done.answers
-        if future is not None:
-            answers = [None if answer is None else self._kind.answer(*answer) for answer in done.answers]
-        self._busy_ms += sum(answer.ms for answer in answers if answer is not None)
-        disagreement = window.answered(done.number, done.worker, answers)
+        self._helping.discard(done.number)
+        self._busy_ms += sum(answer.ms for answer in done.answers if answer is not None)
+        disagreement = self._window.answered(done.number, done.worker, done.answers)
         if disagreement is not None:
             self._judge(disagreement)
 
-    def _failed(self, window: SearchWindow[S, A], done: _Done) -> None:
+    def _failed(self, number: int, error: BaseException) -> None:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
-        assert done.error is not None
-        if isinstance(done.error, FutureCancelledError):
+        if isinstance(error, FutureCancelledError):
             # Only dask's client cancels, when it loses the scheduler.
             self._gone = True
             return
-        if isinstance(done.error, remote.OtherIdentity) and done.error.args[0]:
-            self._bar(done.error.args[0], f"{done.error.args[1]}: it gets no more")
-            window.refused(done.number)
-            return
-        here = window.failed(done.number)
-        if here is None:
-            return
-        search = here.searches[0]
-        if isinstance(done.error, KilledWorker):
+        here = self._window.failed(number)
+        if here is not None:
             what = "its workers died"
-        else:
-            what = f"{type(done.error).__name__}: {done.error}".partition("\n")[0]
-        self._note(f"cluster: {self._kind.named(search)}: {what}: it is searched here")
-        self._search_here(here)
+            if not isinstance(error, KilledWorker):
+                what = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self._note(f"cluster: {_named(here.searches[0])}: {what}: it is searched here")
+            self._helping.add(number)
+            self._search_here(here)
 
-    def _judge(self, disagreement: Disagreement[S, A]) -> None:
+    def _judge(self, disagreement: Disagreement) -> None:
         """Repeat the search of a disagreement in this process, and exclude each worker whose answer differs."""
-        search = disagreement.search
-        right = self._here(search)
-        for worker, answer in zip(disagreement.workers, disagreement.answers, strict=True):
-            if right is not None and answer.compared != right.compared:
-                self._bar(
-                    worker,
-                    f"answered {answer.compared!r} to {self._kind.named(search)}, here it is {right.compared!r}: it "
-                    "gets no more searches; its earlier answers may be wrong too (in a book: book correct)",
-                )
-
-    def _bar(self, worker: str, why: str) -> None:
-        """Send no more searches to a worker, and tell the user once; ``why`` follows its name in that message."""
-        if worker not in self._barred:
+        right = self._here(disagreement.search)
+        for worker, answer in disagreement.answers:
+            if right is None or answer.found == right.found:
+                continue
             self._barred.add(worker)
-            self._note(f"cluster: worker {worker} {why}")
+            self._note_once(
+                f"cluster: worker {worker} answered {answer.found!r} to {_named(disagreement.search)}, here it is "
+                f"{right.found!r}: it gets no more searches; its earlier answers may be wrong too (in a book: book "
+                "correct)",
+                worker,
+            )
             # Count the workers again at once, before more searches are sent.
             self._looked = -LOOK_S
 
     # The cluster
 
-    def _look(self, window: SearchWindow[S, A]) -> None:
+    def _note_once(self, line: str, subject: object) -> None:
+        """Tell the user the first line about ``subject``, and no others."""
+        if subject not in self._noted:
+            self._noted.add(subject)
+            self._note(line)
+
+    def _look(self) -> None:
         """Count the workers and report figures, unless that was done less than `LOOK_S` seconds ago. Notes which
         workers have left, and sets ``_gone`` once the scheduler has been lost for more than `LOST_S` seconds.
         """
@@ -349,7 +297,7 @@ class ClusterSearches(Generic[S, A]):
             return
         spent = min(now - self._looked, 10 * LOOK_S) if self._looked > 0 else 0.0
         self._looked = now
-        self._slot_ms += spent * window.slots * 1000
+        self._slot_ms += spent * self._window.slots * 1000
         try:
             if self._client.status != "running":
                 raise OSError
@@ -369,15 +317,15 @@ class ClusterSearches(Generic[S, A]):
             if of_resources(worker["resources"]) == self._own:
                 self._addresses[address] = name
                 slots += worker["nthreads"] if name not in self._barred else 0
-            elif name not in self._noted:
-                self._noted.add(name)
-                self._note(f"cluster: worker {name} runs another version or other weights: it gets no searches")
-        window.slots = self._slots = slots
-        if not slots and not self._local and "nobody" not in self._noted:
-            self._noted.add("nobody")
-            self._note("cluster: no worker can do these searches yet: waiting for one")
+            else:
+                self._note_once(
+                    f"cluster: worker {name} runs another version or other weights: it gets no searches", name
+                )
+        self._window.slots = slots
         if slots:
-            self._recall(window)
+            self._recall()
+        elif not self._local:
+            self._note_once("cluster: no worker can do these searches yet: waiting for one", None)
         busy = min(1.0, self._busy_ms / self._slot_ms) if self._slot_ms else 0.0
         self._figures(len(self._addresses), slots, busy)
 
@@ -385,63 +333,47 @@ class ClusterSearches(Generic[S, A]):
         """Report a worker that has been silent for `QUIET_S` seconds, once for each silence. ``last_seen`` is when the
         scheduler last heard from it, on the scheduler's clock; ``now`` is this process's time.
         """
-        seen_before, since = self._seen.get(address, (0.0, now))
-        if last_seen != seen_before:
-            self._seen[address] = last_seen, now
-        elif now - since > QUIET_S:
-            # Told again only after the worker was heard in between.
-            self._seen[address] = last_seen, math.inf
-            self._note(
+        if self._heard.get(address, (0.0, 0.0))[0] != last_seen:
+            self._heard[address] = last_seen, now
+        elif now - self._heard[address][1] > QUIET_S:
+            self._note_once(
                 f"cluster: worker {name} has been silent for {QUIET_S:g} s: after {SILENT_S} to "
-                f"{2 * SILENT_S} s its searches go to others"
+                f"{2 * SILENT_S} s its searches go to others",
+                (address, last_seen),
             )
 
-    def _recall(self, window: SearchWindow[S, A]) -> None:
+    def _recall(self) -> None:
         """Send a batch again if all workers that may run it have left; dask would wait for them to come back."""
-        for number, usable in list(self._narrowed.items()):
-            if not any(address in self._addresses for address in usable):
-                del self._narrowed[number]
-                # Releasing the future reports the batch as cancelled; `_take` ignores that.
-                self._recalled.add(number)
-                self._futures.pop(number).release()
-                window.refused(number)
+        for number, (future, usable) in list(self._sent.items()):
+            if usable is not None and self._addresses.keys().isdisjoint(usable):
+                del self._sent[number]
+                future.release()
+                self._window.refused(number)
 
     def _end(self) -> None:
         """End the run: cancel its batches and stop its searches at the workers, waiting up to `_STOP_S`."""
         self._stopped.set()
         with contextlib.suppress(Exception):
             if self._client.status == "running":
-                if self._futures:
-                    self._client.cancel(list(self._futures.values()), asynchronous=False)
+                if self._sent:
+                    self._client.cancel([future for future, _ in self._sent.values()], asynchronous=False)
                 ending = threading.Thread(target=self._stop_at_workers, daemon=True)
                 ending.start()
                 ending.join(_STOP_S)
-        self._futures.clear()
+        self._sent.clear()
 
     def _stop_at_workers(self) -> None:
         with contextlib.suppress(Exception):
             self._client.run(remote.stop_job, self._job, workers=list(self._addresses), on_error="ignore")
 
 
-def _came_back(number: int, reading: asyncio.Future[Any]) -> _Done:
-    """Return the outcome of a batch: its answers, or the error if they could not be read, or not in time."""
-    if not reading.done():
-        return _Done(number, "", [], TimeoutError(f"its outcome could not be read within {_FETCH_S:g} s"))
-    try:
-        worker, answers = reading.result()
-    except BaseException as error:
-        return _Done(number, "", [], error)
-    return _Done(number, worker, answers, None)
-
-
-def _named(search: Search) -> str:
+def _named(search: AnySearch) -> str:
+    """Return a search's name for messages to the user."""
+    if not isinstance(search, Search):
+        return f"{len(search.players) // _BOARD_BYTES} positions at {search.depth} plies"
     from desdaemon.protocol.othello.notation import Position, board_text
 
-    board = board_text(Position(search.player, search.opponent, True))
-    return f"{board} at level {search.level}"
-
-
-POSITIONS = SearchKind[Search, WorkerAnswer](remote.search_batch, WorkerAnswer, _named)
+    return f"{board_text(Position(search.player, search.opponent, True))} at level {search.level}"
 
 
 class ClusterPool(Worker):
@@ -449,7 +381,7 @@ class ClusterPool(Worker):
 
     def __init__(
         self,
-        cluster: ClusterSearches[Search, WorkerAnswer],
+        cluster: ClusterSearches,
         evaluate: Evaluate,
         threads: int,
         on_progress: OnProgress,
@@ -467,17 +399,47 @@ class ClusterPool(Worker):
         """Yield the result of each line of searches, in order. All lines run on the calling thread; one is begun only
         if the workers need more searches. Raises `WorkCancelled` after a stop, and once the scheduler is lost.
         """
-        followed = _Lines(lines)
+        waiting = enumerate(lines)
+        asking: deque[tuple[Search, int, SearchLine[R]]] = deque()
+        """The next search of each line that has one to offer, with the line's number."""
+        offered: dict[int, tuple[int, SearchLine[R]]] = {}
+        """The lines that wait for an answer, by the number of their search."""
+        results: dict[int, R] = {}
+
+        def advance(place: int, line: SearchLine[R], answer: tuple[int, int] | None) -> None:
+            try:
+                # The first value sent into a generator must be None.
+                asking.append((Search(*line.send(answer)), place, line))
+            except StopIteration as end:
+                results[place] = end.value
+
+        def offer(window: SearchWindow) -> None:
+            while window.wants():
+                if asking:
+                    search, place, line = asking.popleft()
+                    offered[window.offered] = place, line
+                    window.offer(search)
+                elif begun := next(waiting, None):
+                    advance(*begun, None)
+                elif offered:
+                    window.drain()
+                    return
+                else:
+                    window.close()
+
         try:
-            with closing(self._cluster.replies(followed.offer)) as replies:
-                yield from followed.results()
-                for reply in replies:
-                    if reply is None:
-                        raise WorkCancelled
-                    number, answer = reply
-                    followed.take(number, self._counted(answer))
-                    yield from followed.results()
-                yield from followed.results()
+            with closing(self._cluster.replies(offer)) as replies:
+                for place in itertools.count():
+                    while place not in results:
+                        try:
+                            reply = next(replies)
+                        except StopIteration:
+                            return
+                        if reply is None:
+                            raise WorkCancelled
+                        number, answer = reply
+                        advance(*offered.pop(number), self._counted(answer))
+                    yield results.pop(place)
         except Unfinished as gone:
             self._on_gone(str(gone))
             raise WorkCancelled from None
@@ -488,66 +450,9 @@ class ClusterPool(Worker):
         """
         if answer is None:
             return None
+        assert isinstance(answer.found, tuple)
         self.nodes_elsewhere += answer.nodes
-        return answer.move, answer.score
-
-
-class _Asking(NamedTuple, Generic[R]):
-    """A search and the line of searches that waits for its answer; ``place`` is the number of the line."""
-
-    search: Search
-    place: int
-    line: SearchLine[R]
-
-
-class _Lines(Generic[R]):
-    """Lines of searches, each search depending on the answers before it, that share a window. For one thread."""
-
-    def __init__(self, lines: Iterable[SearchLine[R]]) -> None:
-        self._waiting = enumerate(lines)
-        self._open: dict[int, _Asking[R]] = {}
-        self._asking: deque[_Asking[R]] = deque()
-        self._results: dict[int, R] = {}
-        self._given = 0
-
-    def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
-        """Offer the next searches of begun lines while the window wants any; if there are none, begin another line. If
-        no line is left to begin, drain the window while a line waits for an answer, else close it.
-        """
-        while window.wants():
-            if self._asking:
-                asking = self._asking.popleft()
-                self._open[window.offered] = asking
-                window.offer(asking.search)
-                continue
-            begun = next(self._waiting, None)
-            if begun is not None:
-                self._advance(*begun, None)
-            elif self._open:
-                window.drain()
-                return
-            else:
-                window.close()
-
-    def take(self, number: int, answer: tuple[int, int] | None) -> None:
-        """Go on with the line that waits for the search ``number``; ``answer`` is move and score, None after a stop."""
-        asked = self._open.pop(number)
-        self._advance(asked.place, asked.line, answer)
-
-    def results(self) -> Iterator[R]:
-        """Yield the results that are available, in the order of the lines."""
-        while self._given in self._results:
-            self._given += 1
-            yield self._results.pop(self._given - 1)
-
-    def _advance(self, index: int, line: SearchLine[R], answer: tuple[int, int] | None) -> None:
-        try:
-            # The first value sent into a generator must be None.
-            question = line.send(answer)
-        except StopIteration as end:
-            self._results[index] = end.value
-        else:
-            self._asking.append(_Asking(Search(*question), index, line))
+        return answer.found
 
 
 def cluster_pool(
@@ -571,10 +476,10 @@ def cluster_pool(
     def here(search: Search) -> WorkerAnswer | None:
         begun = time.perf_counter()
         scored = evaluate(search.player, search.opponent, search.level, search.excluded)
-        return None if scored is None else WorkerAnswer(*scored, 0, (time.perf_counter() - begun) * 1000)
+        return None if scored is None else WorkerAnswer(scored, (time.perf_counter() - begun) * 1000)
 
     cluster = ClusterSearches(
-        client_of(*place), identity(weights), POSITIONS, here,
+        client_of(*place), identity(weights), here,
         hash_bits=HASH_BITS, local=local, figures=on_figures, note=note,
     )  # fmt: skip
     return ClusterPool(cluster, evaluate, threads, on_progress, on_gone)

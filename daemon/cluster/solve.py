@@ -15,10 +15,9 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .connection import client_of
 from .identity import identity
-from .pool import POSITIONS, ClusterSearches
+from .pool import ClusterSearches
 from .window import Search, WorkerAnswer
 
-Solver = ClusterSearches[Search, WorkerAnswer]
 P = TypeVar("P")
 
 
@@ -28,7 +27,7 @@ def solver(
     hash_bits: int,
     here: Callable[[int, int, Limits], Result],
     note: Callable[[str], None],
-) -> Solver:
+) -> ClusterSearches:
     """Return a solver that has positions searched by the workers of the cluster at ``place`` (address, folder of keys
     or ""), each with a table of at most 2 to the power ``hash_bits`` entries.
 
@@ -40,16 +39,17 @@ def solver(
     def answer(search: Search) -> WorkerAnswer | None:
         result = here(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
         line = result.lines[0]
-        return WorkerAnswer(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
+        found = line.move, int(line.score)
+        return WorkerAnswer(found, result.time_ms, result.nodes, line.depth, line.selectivity, line.pv)
 
     return ClusterSearches(
-        client_of(*place), identity(Weights.load(eval_file or None)), POSITIONS, answer,
+        client_of(*place), identity(Weights.load(eval_file or None)), answer,
         hash_bits=hash_bits, note=note,
     )  # fmt: skip
 
 
 def solved(
-    cluster: Solver, problems: Iterable[tuple[P, Position, Limits | None]], level: int
+    cluster: ClusterSearches, problems: Iterable[tuple[P, Position, Limits | None]], level: int
 ) -> Iterator[tuple[P, Result | None]]:
     """Yield each problem with its result. ``problems`` come with position and limits; without limits, because the game
     is over, the result is None.
@@ -76,16 +76,18 @@ def solved(
 
 
 def _result(empties: int, answer: WorkerAnswer) -> Result:
+    assert isinstance(answer.found, tuple)
+    move, score = answer.found
     exact = answer.depth >= empties and answer.selectivity == 100
-    lower, upper = (answer.score, answer.score) if exact else (-64, 64)
+    lower, upper = (score, score) if exact else (-64, 64)
     line = Line(
-        answer.move,
-        MoverScore(answer.score),
+        move,
+        MoverScore(score),
         MoverScore(lower),
         MoverScore(upper),
         answer.depth,
         Selectivity(answer.selectivity),
-        tuple(answer.pv),
+        answer.pv,
         answer.nodes,
         answer.ms,
         empties,

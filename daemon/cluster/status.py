@@ -48,7 +48,7 @@ def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
                 address,
                 worker["nthreads"],
                 of_resources(worker["resources"]) == own,
-                int(worker.get("metrics", {}).get("task_counts", {}).get("executing", 0)),
+                int(worker["metrics"].get("task_counts", {}).get("executing", 0)),
                 int(done.get(address, 0)),
                 max(0.0, now - worker["last_seen"]),
             )

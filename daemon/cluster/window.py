@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
+
+from desdaemon.engine.training.labelling.chunks import BoardChunk
 
 BATCH_MS = 1000.0
 """Intended ms of a batch of short searches, for up to `BATCH_MS` / `BATCH_MS_A_SLOT` slots.
@@ -68,76 +70,38 @@ class Search(NamedTuple):
         return 64 - (self.player | self.opponent).bit_count()
 
 
-class WorkerAnswer(NamedTuple):
-    """The answer to a search: best move and its score in discs for the side to move, with cost and line of play.
+AnySearch = Search | BoardChunk
+"""A search as the window sees it: its level and number of empty squares tell its cost."""
 
-    ``depth`` (plies) and ``selectivity`` (percent) were reached.
+
+class WorkerAnswer(NamedTuple):
+    """The answer to a search. Two workers must agree on ``found``: best move and its score in discs for the side to
+    move; of a chunk the score of each position, a signed byte.
+
+    ``nodes``, ``depth`` (plies), ``selectivity`` (percent) and line of play are known of single boards.
     """
 
-    move: int
-    score: int
-    nodes: int
-    ms: float
+    found: tuple[int, int] | bytes
+    ms: float = 0.0
+    nodes: int = 0
     depth: int = 0
     selectivity: int = 100
     pv: tuple[int, ...] = ()
 
-    @property
-    def compared(self) -> tuple[int, int]:
-        """The part that two workers must agree on: move and score."""
-        return self.move, self.score
 
-
-class ChunkAnswer(NamedTuple):
-    """The answer to a chunk of positions: for each a signed byte, discs for the side to move; and the ms used."""
-
-    scores: bytes
-    ms: float
-
-    @property
-    def compared(self) -> bytes:
-        """The part that two workers must agree on."""
-        return self.scores
-
-
-class AnySearch(Protocol):
-    """A search as the window sees it: plain values, and a cost that depends on level and number of empty squares."""
-
-    @property
-    def level(self) -> int: ...
-    @property
-    def empties(self) -> int: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class AnyAnswer(Protocol):
-    """An answer as the window sees it: the ms it took, and the part that two workers must agree on."""
-
-    @property
-    def ms(self) -> float: ...
-    @property
-    def compared(self) -> object: ...
-
-
-S = TypeVar("S", bound=AnySearch)
-A = TypeVar("A", bound=AnyAnswer)
-
-
-class SearchBatch(NamedTuple, Generic[S]):
+class SearchBatch(NamedTuple):
     """Searches that go to a worker together.
 
     ``numbers`` are the searches' indices in order of arrival, ``cost_ms`` is their expected time; ``check`` marks a
-    repeated search whose answer is only compared. ``avoided`` is a worker to avoid if there is another; ``attempt``
-    counts how often no worker could take the batch.
+    repeated search whose answer is only compared. ``avoided`` is a worker to avoid if there is another.
     """
 
     number: int
     numbers: tuple[int, ...]
-    searches: tuple[S, ...]
+    searches: tuple[AnySearch, ...]
     cost_ms: float
     check: bool = False
     avoided: str = ""
-    attempt: int = 0
 
     @property
     def long(self) -> bool:
@@ -145,12 +109,11 @@ class SearchBatch(NamedTuple, Generic[S]):
         return len(self.searches) == 1 and self.cost_ms > BATCH_MS
 
 
-class Disagreement(NamedTuple, Generic[S, A]):
+class Disagreement(NamedTuple):
     """Different answers of two workers to the same search."""
 
-    search: S
-    workers: tuple[str, str]
-    answers: tuple[A, A]
+    search: AnySearch
+    answers: tuple[tuple[str, WorkerAnswer], tuple[str, WorkerAnswer]]
 
 
 class Costs:
@@ -180,27 +143,27 @@ class Costs:
         return search.level, search.empties // 3
 
 
-class SearchWindow(Generic[S, A]):
-    """The searches of one run on their way to the workers, and their answers on the way back; see the module. The
-    caller sets ``slots``, and reports each batch that it took from the window by `answered`, `failed` or `refused`.
+class SearchWindow:
+    """The searches of a job on their way to the workers, and their answers on the way back; see the module.
+
+    A job has several runs, one after another: `open` begins one, `close` says that it gets no more searches. Searches
+    and batches are numbered through. Report each batch taken from the window by `answered`, `failed` or `refused`;
+    what is said of a batch that is not in flight is ignored.
     """
 
-    def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows. Counted from the first of those, every
-        ``check_every``-th search is repeated by another worker to compare the answers.
-        """
+    def __init__(self) -> None:
         self.slots = 0
         """Searches that the workers make at a time; set by the caller as workers come and go."""
-        self._costs = costs
-        self._first = first
-        self._check_every = check_every
-        self._waiting: deque[tuple[int, S]] = deque()
+        self.costs = Costs()
+        self.offered = 0
+        """Number of searches offered so far."""
+        self._waiting: deque[tuple[int, AnySearch]] = deque()
         self._waiting_ms = 0.0
-        self._again: deque[SearchBatch[S]] = deque()
-        self._running: dict[int, SearchBatch[S]] = {}
-        self._answers: dict[int, A | None] = {}
-        self._checked: dict[int, tuple[str, A]] = {}
-        self._offered = 0
+        self._again: deque[SearchBatch] = deque()
+        self._running: dict[int, SearchBatch] = {}
+        self._answers: dict[int, WorkerAnswer] = {}
+        self._checked: dict[int, tuple[str, WorkerAnswer]] = {}
+        """The first answer to each search that is being repeated, with its worker."""
         self._given = 0
         self._batches = 0
         self._complete = False
@@ -208,24 +171,28 @@ class SearchWindow(Generic[S, A]):
 
     # Input
 
+    def open(self) -> None:
+        """Begin a run."""
+        self._complete = False
+
     def wants(self) -> bool:
         """Return whether to offer more searches: not if the window is closed, if enough searches wait to be sent, or if
         too many are offered whose answers were not taken yet.
         """
-        if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
-            return False
         slots = max(1, self.slots)
+        if self._complete or self.offered - self._given > slots * HELD_BATCHES * MOST_IN_BATCH:
+            return False
         most = max(BATCHES_A_SLOT * MOST_IN_BATCH, WAITING_A_SLOT * slots)
         return len(self._waiting) < most and self._waiting_ms < 2 * slots * self._batch_ms
 
-    def offer(self, search: S) -> None:
+    def offer(self, search: AnySearch) -> None:
         """Add the next search. Call this only while `wants` returns true, to bound the memory."""
-        self._waiting.append((self._offered, search))
-        self._waiting_ms += self._costs.ms(search)
-        self._offered += 1
+        self._waiting.append((self.offered, search))
+        self._waiting_ms += self.costs.ms(search)
+        self.offered += 1
         self._drained = False
 
-    def offer_from(self, searches: Iterator[S]) -> None:
+    def offer_from(self, searches: Iterator[AnySearch]) -> None:
         """Offer searches while the window wants them; close it after the last."""
         while self.wants():
             search = next(searches, None)
@@ -239,36 +206,36 @@ class SearchWindow(Generic[S, A]):
         self._drained = True
 
     def close(self) -> None:
-        """Note that there are no more searches."""
+        """Note that this run gets no more searches."""
         self._complete = True
 
-    def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
-        """Note a worker's answers to a batch, None for each search that was stopped, and plan checks. Returns a
-        disagreement if the batch was a check and its answer differs, else None.
-
-        Answers to a batch that is no longer in flight are dropped.
+    def answered(self, number: int, worker: str, answers: Iterable[WorkerAnswer | None]) -> Disagreement | None:
+        """Note a worker's answers to a batch, and plan checks. Searches without an answer (None) are sent again.
+        Returns a disagreement if the batch was a check and its answer differs, else None.
         """
         batch = self._running.pop(number, None)
         if batch is None:
             return None
+        unanswered = []
         for index, search, answer in zip(batch.numbers, batch.searches, answers, strict=True):
-            if answer is not None:
-                self._costs.timed(search, answer.ms)
             if batch.check:
-                return self._compared(index, search, worker, answer)
+                first = self._checked.pop(index)
+                if answer is None or answer.found == first[1].found:
+                    return None
+                return Disagreement(search, (first, (worker, answer)))
+            if answer is None:
+                unanswered.append((index, search))
+                continue
+            self.costs.timed(search, answer.ms)
             self._answers[index] = answer
-            if answer is not None and (self._first + index + 1) % self._check_every == 0:
+            if (index + 1) % CHECK_EVERY == 0:
                 self._checked[index] = worker, answer
-                self._again.append(self._batch(((index, search),), check=True, avoided=worker))
+                self._again.append(self._batch([(index, search)], check=True, avoided=worker))
+        if unanswered:
+            self._again.append(self._batch(unanswered))
         return None
 
-    def _compared(self, index: int, search: S, worker: str, answer: A | None) -> Disagreement[S, A] | None:
-        first_worker, first = self._checked.pop(index)
-        if answer is None or answer.compared == first.compared:
-            return None
-        return Disagreement(search, (first_worker, worker), (first, answer))
-
-    def failed(self, number: int) -> SearchBatch[S] | None:
+    def failed(self, number: int) -> SearchBatch | None:
         """Note that the cluster has given up a batch: too many workers died of it, or none could run it.
 
         Returns a batch of one search, for the caller to search in this process and report by `answered`; else None.
@@ -282,8 +249,7 @@ class SearchWindow(Generic[S, A]):
             return None
         if len(batch.numbers) == 1:
             return self._started(batch)
-        for pair in zip(batch.numbers, batch.searches, strict=True):
-            self._again.append(self._batch((pair,)))
+        self._again += [self._batch([pair]) for pair in zip(batch.numbers, batch.searches, strict=True)]
         return None
 
     def refused(self, number: int) -> None:
@@ -291,11 +257,11 @@ class SearchWindow(Generic[S, A]):
         batch = self._running.pop(number, None)
         if batch is not None:
             self._batches += 1
-            self._again.append(batch._replace(number=self._batches, attempt=batch.attempt + 1))
+            self._again.append(batch._replace(number=self._batches))
 
     # Output
 
-    def batches(self) -> Iterator[SearchBatch[S]]:
+    def batches(self) -> Iterator[SearchBatch]:
         """Yield the batches to send to workers now, so that `BATCHES_A_SLOT` for each slot are in flight. New searches
         wait until the window wants no more, is drained or is closed.
         """
@@ -307,19 +273,19 @@ class SearchWindow(Generic[S, A]):
             else:
                 return
 
-    def local(self) -> SearchBatch[S] | None:
+    def local(self) -> SearchBatch | None:
         """Return a batch for a thread of this process; None if no search waits."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
-    def answers(self) -> Iterator[A | None]:
+    def answers(self) -> Iterator[WorkerAnswer]:
         """Yield the available answers, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
             yield self._answers.pop(self._given - 1)
 
-    def replies(self) -> Iterator[tuple[int, A | None]]:
+    def replies(self) -> Iterator[tuple[int, WorkerAnswer]]:
         """Yield the available answers as they came, each with the number of its search."""
         for number in list(self._answers):
             self._given += 1
@@ -328,39 +294,32 @@ class SearchWindow(Generic[S, A]):
     @property
     def over(self) -> bool:
         """Whether every search was answered, checked if necessary, and its answer taken."""
-        return self._complete and self._given == self._offered and not self._checked
-
-    @property
-    def offered(self) -> int:
-        """The number of searches offered so far."""
-        return self._offered
+        return self._complete and self._given == self.offered and not self._checked
 
     @property
     def _batch_ms(self) -> float:
         return max(BATCH_MS, BATCH_MS_A_SLOT * self.slots)
 
-    def _next(self) -> SearchBatch[S]:
+    def _next(self) -> SearchBatch:
         share = self._waiting_ms / (2 * max(1, self.slots))
         limit = min(self._batch_ms, max(LEAST_BATCH_MS, share))
-        chosen: list[tuple[int, S]] = []
+        chosen: list[tuple[int, AnySearch]] = []
         cost = 0.0
         while self._waiting and len(chosen) < MOST_IN_BATCH:
             search = self._waiting[0][1]
-            ms = self._costs.ms(search)
-            if chosen and (cost + ms > limit or (not self._costs.known(search) and len(chosen) >= UNMEASURED_BATCH)):
+            ms = self.costs.ms(search)
+            if chosen and (cost + ms > limit or (not self.costs.known(search) and len(chosen) >= UNMEASURED_BATCH)):
                 break
             chosen.append(self._waiting.popleft())
             cost += ms
         self._waiting_ms = max(0.0, self._waiting_ms - cost) if self._waiting else 0.0
-        return self._batch(tuple(chosen), cost=cost)
+        return self._batch(chosen)
 
-    def _batch(
-        self, pairs: tuple[tuple[int, S], ...], *, cost: float = 0.0, check: bool = False, avoided: str = ""
-    ) -> SearchBatch[S]:
+    def _batch(self, pairs: list[tuple[int, AnySearch]], *, check: bool = False, avoided: str = "") -> SearchBatch:
         self._batches += 1
-        numbers, searches = tuple(number for number, _ in pairs), tuple(search for _, search in pairs)
-        return SearchBatch(self._batches, numbers, searches, cost or sum(map(self._costs.ms, searches)), check, avoided)
+        numbers, searches = zip(*pairs, strict=True)
+        return SearchBatch(self._batches, numbers, searches, sum(map(self.costs.ms, searches)), check, avoided)
 
-    def _started(self, batch: SearchBatch[S]) -> SearchBatch[S]:
+    def _started(self, batch: SearchBatch) -> SearchBatch:
         self._running[batch.number] = batch
         return batch

@@ -5,12 +5,8 @@ A plug-in imports the core; the core imports no plug-in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
-
-AT_THE_END: list[Callable[[], None]] = []
-"""Functions of plug-ins, called when the book of the process is closed."""
 
 
 def cluster(module: str) -> Any:

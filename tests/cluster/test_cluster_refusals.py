@@ -25,7 +25,7 @@ from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.cluster.cluster import main
 from desdaemon.cluster.connection import connect, workers_of
 from desdaemon.cluster.identity import identity
-from desdaemon.cluster.pool import POSITIONS, ClusterSearches
+from desdaemon.cluster.pool import ClusterSearches
 from desdaemon.cluster.status import status
 from desdaemon.cluster.window import Search, WorkerAnswer
 from desdaemon.engine.bench.problems import random_problems
@@ -62,21 +62,21 @@ class Owner:
         self._own = Searches(weights=Weights.load())
         self.client = connect(str(cluster.file), "")
         self.searches = ClusterSearches(
-            self.client, identity(Weights.load()), POSITIONS, self._here, hash_bits=HASH_BITS, note=self.notes.append
+            self.client, identity(Weights.load()), self._here, hash_bits=HASH_BITS, note=self.notes.append
         )
 
     def _here(self, search: Search) -> WorkerAnswer | None:
         self.here.append(search)
         found = self._own(*search[:4])
-        return None if found is None else WorkerAnswer(*found, 0, 1.0)
+        return None if found is None else WorkerAnswer(found, 1.0)
 
     def expected(self, searches: list[Search]) -> list[tuple[int, int] | None]:
         """What this process finds."""
         return [self._own(*search[:4]) for search in searches]
 
-    def found(self, searches: list[Search]) -> list[tuple[int, int] | None]:
+    def found(self, searches: list[Search]) -> list[object]:
         """What the cluster finds."""
-        return [answer and answer[:2] for answer in self.searches.answers(searches)]
+        return [answer and answer.found for answer in self.searches.answers(searches)]
 
 
 @pytest.fixture
@@ -174,10 +174,10 @@ def test_a_check_by_a_worker_that_goes_is_done_by_whoever_is_left(cluster: Clust
     _, two = cluster.add("one", "two")
     two.process.send_signal(signal.SIGSTOP)
     searches = easy_searches(1000, 1)
-    found: list[tuple[int, int] | None] = []
+    found: list[object] = []
     searching = threading.Thread(target=lambda: found.extend(owner.found(searches)), daemon=True)
     searching.start()
-    until(lambda: owner.searches._narrowed)
+    until(lambda: any(usable for _, usable in list(owner.searches._sent.values())))
     two.process.kill()
     searching.join(TIMEOUT)
     assert found == owner.expected(searches)
@@ -217,7 +217,7 @@ def test_a_position_that_workers_die_of_is_searched_at_home_and_told(cluster: Cl
 def test_a_worker_is_heard_of_while_all_its_threads_search(cluster: Cluster, owner: Owner) -> None:
     """A minute of searches on all threads; the scheduler hears of it all the time."""
     cluster.start("two", "--threads", "2").until("has joined")
-    found: list[tuple[int, int] | None] = []
+    found: list[object] = []
     endless = [Search(START.player, START.opponent, ENDLESS), Search(START.opponent, START.player, ENDLESS)]
     searching = threading.Thread(target=lambda: found.extend(owner.found(endless)))
     searching.start()

@@ -12,7 +12,7 @@ from desdaemon.book.changes import Question
 from desdaemon.book.growth.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.cluster.pool import ClusterPool
-from desdaemon.cluster.window import Costs, Search, SearchWindow, WorkerAnswer
+from desdaemon.cluster.window import Search, SearchWindow, WorkerAnswer
 
 
 def evaluate(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int]:
@@ -44,8 +44,8 @@ class MadeUpCluster:
     def stop(self) -> None:
         self.stopped = True
 
-    def replies(self, offer: object) -> Generator[tuple[int, WorkerAnswer | None] | None, None, None]:
-        window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    def replies(self, offer: object) -> Generator[tuple[int, WorkerAnswer] | None, None, None]:
+        window = SearchWindow()
         window.slots = 3
         running = []
         try:
@@ -62,7 +62,7 @@ class MadeUpCluster:
                 window.answered(
                     batch.number,
                     "a",
-                    [WorkerAnswer(*evaluate(*each[:4]), 0, 1.0) for each in batch.searches],
+                    [WorkerAnswer(evaluate(*each[:4]), 1.0) for each in batch.searches if isinstance(each, Search)],
                 )
                 yield from window.replies()
         finally:

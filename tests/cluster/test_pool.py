@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from desdaemon.cluster.identity import Identity
-from desdaemon.cluster.pool import POSITIONS, ClusterSearches
-from desdaemon.cluster.window import Costs, Search, SearchWindow, WorkerAnswer
+from desdaemon.cluster.identity import resource_of
+from desdaemon.cluster.pool import ClusterSearches
+from desdaemon.cluster.window import Search, WorkerAnswer
 
-OWN = Identity("0123456789ab", "ba9876543210")
+OWN = "0123456789ab-ba9876543210"
 SLOTS = 200
 
 
@@ -28,7 +28,7 @@ class IdleClient:
         self.scheduler = SimpleNamespace(identity=self.identity)
 
     def identity(self, n_workers: int) -> dict[str, Any]:
-        worker = {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}, "last_seen": self.last_seen}
+        worker = {"name": "one", "nthreads": SLOTS, "resources": {resource_of(OWN): SLOTS}, "last_seen": self.last_seen}
         return {"workers": {"tcp://there": worker}}
 
     def sync(self, call: Callable[..., dict[str, Any]], **arguments: int) -> dict[str, Any]:
@@ -44,10 +44,9 @@ def test_a_worker_that_says_nothing_is_named_each_time_it_begins_to(monkeypatch:
     monkeypatch.setattr("desdaemon.cluster.pool.time.monotonic", lambda: now)
     client = IdleClient()
     notes: list[str] = []
-    cluster = ClusterSearches(client, OWN, POSITIONS, not_here, hash_bits=18, note=notes.append)  # type: ignore[arg-type]
-    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    cluster = ClusterSearches(client, OWN, not_here, hash_bits=18, note=notes.append)  # type: ignore[arg-type]
     for seconds, heard, named in ((0, 1, 0), (9, 1, 0), (11, 1, 1), (30, 1, 1), (31, 2, 1), (40, 2, 1), (42, 2, 2)):
         now, client.last_seen = 100.0 + seconds, heard
-        cluster._look(window)
+        cluster._look()
         assert len(notes) == named, seconds
     assert "worker one has been silent for 10 s: after 30 to 60 s" in notes[0]

@@ -10,8 +10,8 @@ import pytest
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.cluster import tasks
-from desdaemon.cluster.identity import Identity, identity, of_resources
-from desdaemon.cluster.window import Search
+from desdaemon.cluster.identity import identity, of_resources, resource_of
+from desdaemon.cluster.window import Search, WorkerAnswer
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
@@ -27,21 +27,17 @@ def state() -> tasks.WorkerState:
     return tasks.prepare("here", Weights.load())
 
 
-def plain(searches: tuple[Search, ...]) -> tuple[tasks.Wanted, ...]:
-    return tuple(tuple(search) for search in searches)  # type: ignore[misc]
-
-
 def test_a_batch_has_the_answers_of_the_books_own_searches(state: tasks.WorkerState) -> None:
-    worker, found = tasks.search_batch(tuple(state.identity), "job", HASH_BITS, plain(WANTED))  # type: ignore[arg-type]
+    worker, found = tasks.search_batch("job", HASH_BITS, WANTED)
     own = Searches()
     assert worker == "here"
-    assert [answer and answer[:2] for answer in found] == [own(*search[:4]) for search in WANTED]
+    assert [answer and answer.found for answer in found] == [own(*search[:4]) for search in WANTED]
 
 
 def test_a_problem_is_searched_as_deep_as_it_says(state: tasks.WorkerState) -> None:
-    (found,) = state.search("job", 12, plain((Search(START.player, START.opponent, 0, 0, 6, 100),)))
+    (found,) = state.answers("job", 12, [Search(START.player, START.opponent, 0, 0, 6, 100)])
     assert found is not None
-    assert (found[4], found[5], len(found[6])) == (6, 100, 6)
+    assert (found.depth, found.selectivity, len(found.pv)) == (6, 100, 6)
 
 
 def test_a_chunk_of_labels_has_the_scores_of_single_searches(state: tasks.WorkerState) -> None:
@@ -52,28 +48,20 @@ def test_a_chunk_of_labels_has_the_scores_of_single_searches(state: tasks.Worker
         4,
         100,
     )
-    worker, ((scores, ms),) = tasks.score_batch(tuple(state.identity), "job", 12, (tuple(chunk),))  # type: ignore[misc, arg-type]
+    worker, (found,) = tasks.search_batch("job", 12, (chunk,))
     assert worker == "here"
-    assert ms > 0
+    assert found is not None
+    assert found.ms > 0
+    assert isinstance(found.found, bytes)
     searcher = Searcher(hash_bits=12)
     alone = [searcher.search(each.player, each.opponent, Limits(4)).lines[0].score for each in positions]
-    assert list(memoryview(scores).cast("b")) == alone
-    with pytest.raises(tasks.OtherIdentity):
-        tasks.score_batch(("other", "other"), "job", 12, (tuple(chunk),))  # type: ignore[arg-type]
+    assert list(memoryview(found.found).cast("b")) == alone
 
 
 def test_a_stopped_job_gets_no_more_labels(state: tasks.WorkerState) -> None:
     tasks.stop_job("labels")
     chunk = BoardChunk(START.player.to_bytes(8, "little"), START.opponent.to_bytes(8, "little"), 4, 100)
-    assert state.score("labels", 12, (tuple(chunk),)) == [None]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("other", [("000000000000", None), (None, "000000000000")])
-def test_a_task_for_another_program_is_refused(state: tasks.WorkerState, other: tuple[str | None, str | None]) -> None:
-    code, proof = other
-    asked = (code or state.identity.code, proof or state.identity.proof)
-    with pytest.raises(tasks.OtherIdentity, match="the task is for"):
-        tasks.search_batch(asked, "job", HASH_BITS, plain(WANTED))
+    assert state.answers("labels", 12, [chunk]) == [None]
 
 
 def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> None:
@@ -84,11 +72,11 @@ def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> 
     wanted = Search(position.player, position.opponent, 12)
     nodes = {}
     for bits in (10, HASH_BITS):
-        (found,) = state.search("job", bits, plain((wanted,)))
+        (found,) = state.answers("job", bits, [wanted])
         alone = Searcher(hash_bits=bits).search(wanted.player, wanted.opponent, level_limits(12, 60))
         assert found is not None
-        assert found[2] == alone.nodes
-        nodes[bits] = found[2]
+        assert found.nodes == alone.nodes
+        nodes[bits] = found.nodes
     assert nodes[10] != nodes[HASH_BITS]
 
 
@@ -96,9 +84,10 @@ def test_fixed_searches_with_another_table_are_another_identity(
     state: tasks.WorkerState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("desdaemon.cluster.identity.Searches", partial(Searches, hash_bits=10))
-    other = identity(Weights.load())
-    assert other.code == state.identity.code
-    assert other.proof != state.identity.proof
+    code, proof = state.identity.split("-")
+    other_code, other_proof = identity(Weights.load()).split("-")
+    assert other_code == code
+    assert other_proof != proof
 
 
 def test_other_weights_are_another_identity() -> None:
@@ -108,30 +97,28 @@ def test_other_weights_are_another_identity() -> None:
             self.digest = "other"
 
     own, other = identity(Weights.load()), identity(Other(Weights.load()))
-    assert own.code != other.code
-    assert own.resource != other.resource
+    assert own.split("-")[0] != other.split("-")[0]
 
 
 def test_a_resource_tells_the_identity() -> None:
-    found = Identity("0123456789ab", "ba9876543210")
-    assert of_resources({found.resource: 4}) == found
-    assert of_resources({"GPU": 1}) is None
-    assert of_resources({"desdaemon-x": 1}) is None
-    assert of_resources({}) is None
+    own = "0123456789ab-ba9876543210"
+    assert of_resources({"GPU": 1, resource_of(own): 4}) == own
+    assert of_resources({"GPU": 1}) == ""
+    assert of_resources({}) == ""
 
 
 def test_a_stop_ends_a_jobs_searches_and_no_others(state: tasks.WorkerState) -> None:
-    found: list[tasks.Answer | None] = []
-    endless = plain((Search(START.player, START.opponent, 60),) * 3)
-    searching = threading.Thread(target=lambda: found.extend(state.search("endless", HASH_BITS, endless)))
+    found: list[WorkerAnswer | None] = []
+    endless = (Search(START.player, START.opponent, 60),) * 3
+    searching = threading.Thread(target=lambda: found.extend(state.answers("endless", HASH_BITS, endless)))
     searching.start()
     while searching.is_alive():
         tasks.stop_job("endless")
         searching.join(0.01)
     assert found == [None, None, None]
-    assert None not in state.search("other", HASH_BITS, plain(WANTED))
+    assert None not in state.answers("other", HASH_BITS, WANTED)
 
 
-def test_a_task_is_small_and_sent_by_name(state: tasks.WorkerState) -> None:
+def test_a_task_is_small_and_sent_by_name() -> None:
     assert len(pickle.dumps(tasks.search_batch)) < 200
-    assert len(pickle.dumps((tuple(state.identity), "job", HASH_BITS, plain(WANTED)))) < 1000
+    assert len(pickle.dumps(("job", HASH_BITS, WANTED))) < 1000

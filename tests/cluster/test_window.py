@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.cluster.window import Costs, Search, SearchBatch, SearchWindow, WorkerAnswer
+from desdaemon.cluster import window as window_module
+from desdaemon.cluster.window import AnySearch, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 BATCH_MS = 1000
 BATCH_MS_A_SLOT = 4
@@ -24,9 +25,10 @@ def searches(count: int, seed: int) -> list[Search]:
     return [Search(number, 1 << 40 + number % 16, dice.choice((1, 8, 12, 21)), 0) for number in range(count)]
 
 
-def answer(search: Search) -> WorkerAnswer:
+def answer(search: AnySearch) -> WorkerAnswer:
     """What every worker that is right says."""
-    return WorkerAnswer(search.player % 60, search.player % 64 - 32, 1, 0.1 * 1.4**search.level)
+    assert isinstance(search, Search)
+    return WorkerAnswer((search.player % 60, search.player % 64 - 32), 0.1 * 1.4**search.level)
 
 
 class Workers:
@@ -37,8 +39,7 @@ class Workers:
         self.dice = dice
         self.liar = liar
         self.batches: list[SearchBatch] = []
-        self.disagreements: list[tuple[Search, tuple[str, str]]] = []
-        self.here: list[Search] = []
+        self.disagreements: list[set[str]] = []
         self.most = 0
 
     def turn(self, loss: float) -> None:
@@ -50,23 +51,21 @@ class Workers:
         if self.dice.random() < loss:
             here = self.window.failed(batch.number)
             if here is not None:
-                self.here += here.searches
                 self.window.answered(here.number, "", map(answer, here.searches))
             return
         worker = self.dice.choice([name for name in ("a", "b", "c") if name != batch.avoided])
         answers = [answer(search) for search in batch.searches]
         if worker == self.liar:
-            answers = [found._replace(score=found.score + 1) for found in answers]
+            answers = [each._replace(found=(99, 0)) for each in answers]
         found = self.window.answered(batch.number, worker, answers)
         if found is not None:
-            self.disagreements.append((found.search, found.workers))
+            self.disagreements.append({worker for worker, _ in found.answers})
 
 
-def through(
-    window: SearchWindow, wanted: list[Search], workers: Workers, loss: float = 0.0
-) -> list[WorkerAnswer | None]:
+def through(window: SearchWindow, wanted: list[Search], workers: Workers, loss: float = 0.0) -> list[WorkerAnswer]:
     waiting = iter(wanted)
-    found: list[WorkerAnswer | None] = []
+    found: list[WorkerAnswer] = []
+    window.open()
     while not window.over:
         window.offer_from(waiting)
         workers.turn(loss)
@@ -77,20 +76,21 @@ def through(
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 3000), st.integers(1, 64), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
 def test_every_search_is_answered_once_in_order(count: int, slots: int, seed: int, loss: float) -> None:
-    window = SearchWindow(Costs())
+    window = SearchWindow()
     window.slots = slots
-    wanted = searches(count, seed)
     workers = Workers(window, random.Random(seed))
-    assert through(window, wanted, workers, loss) == list(map(answer, wanted))
+    # A second run goes on with the window of the first.
+    for wanted in (searches(count, seed), searches(count // 9, seed + 1)):
+        assert through(window, wanted, workers, loss) == list(map(answer, wanted))
     assert not workers.disagreements
     assert workers.most <= 3 * slots
 
 
 def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> None:
-    window, costs = SearchWindow(costs := Costs()), costs
+    window = SearchWindow()
     window.slots = 2
     for search in searches(400, 1):
-        costs.timed(search, 20.0 if search.level < 20 else 5000.0)
+        window.costs.timed(search, 20.0 if search.level < 20 else 5000.0)
     waiting = iter(searches(4000, 1))
     while window.wants():
         window.offer(next(waiting))
@@ -102,10 +102,10 @@ def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> N
 
 def test_with_hundreds_of_slots_batches_are_longer_and_all_slots_have_one() -> None:
     """The scheduler would need longer for as many batches as slots do in a second than a second."""
-    window = SearchWindow(costs := Costs())
+    window = SearchWindow()
     window.slots = 1000
     for search in searches(4000, 1):
-        costs.timed(search, 500.0)
+        window.costs.timed(search, 500.0)
     waiting = itertools.cycle(searches(4000, 1))
     found: list[SearchBatch] = []
     while len(found) < BATCHES_A_SLOT * window.slots:
@@ -120,11 +120,11 @@ def test_with_hundreds_of_slots_batches_are_longer_and_all_slots_have_one() -> N
 
 
 def test_what_waits_for_an_early_answer_is_bounded() -> None:
-    window = SearchWindow(costs := Costs())
+    window = SearchWindow()
     window.slots = 1
     wanted = [Search(number, 1 << 50, 1, 0) for number in range(100_000)]
     for search in wanted:
-        costs.timed(search, 0.1)
+        window.costs.timed(search, 0.1)
     waiting = iter(wanted)
     held: SearchBatch | None = None
     for _ in range(10_000):
@@ -141,9 +141,9 @@ def test_what_waits_for_an_early_answer_is_bounded() -> None:
     assert next(window.answers()) == answer(wanted[0])
 
 
-def one_batch() -> tuple[SearchWindow[Search, WorkerAnswer], list[Search], SearchBatch[Search]]:
+def one_batch() -> tuple[SearchWindow, list[Search], SearchBatch]:
     """A window, three searches, and the batch that has all of them."""
-    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    window = SearchWindow()
     window.slots = 1
     wanted = searches(3, 5)
     for search in wanted:
@@ -167,7 +167,7 @@ def test_a_batch_that_came_to_nobody_goes_out_again_as_another() -> None:
     window, wanted, first = one_batch()
     window.refused(first.number)
     (again,) = window.batches()
-    assert again == first._replace(number=again.number, attempt=1)
+    assert again == first._replace(number=again.number)
     assert again.number != first.number
     # What comes late for the first one is dropped.
     assert window.answered(first.number, "a", []) is None
@@ -175,17 +175,29 @@ def test_a_batch_that_came_to_nobody_goes_out_again_as_another() -> None:
     assert list(window.answers()) == list(map(answer, wanted))
 
 
-def test_a_wrong_worker_is_found_by_checks() -> None:
-    window = SearchWindow(Costs(), check_every=10)
+def test_a_search_that_a_leaving_worker_did_not_finish_goes_to_another() -> None:
+    window, wanted, first = one_batch()
+    window.answered(first.number, "a", [answer(wanted[0]), None, None])
+    assert list(window.answers()) == [answer(wanted[0])]
+    (again,) = window.batches()
+    assert again.searches == tuple(wanted[1:])
+    window.answered(again.number, "b", map(answer, again.searches))
+    assert list(window.answers()) == list(map(answer, wanted[1:]))
+    assert window.over
+
+
+def test_a_wrong_worker_is_found_by_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_module, "CHECK_EVERY", 10)
+    window = SearchWindow()
     window.slots = 3
     workers = Workers(window, random.Random(7), liar="b")
     through(window, searches(3000, 7), workers)
     assert workers.disagreements
-    assert all("b" in pair for _, pair in workers.disagreements)
+    assert all("b" in pair for pair in workers.disagreements)
 
 
 def test_what_waits_goes_out_where_nothing_more_comes_until_an_answer() -> None:
-    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    window = SearchWindow()
     window.slots = 2
     first, second, third = searches(3, 5)
     window.offer(first)
@@ -212,6 +224,6 @@ def test_what_waits_goes_out_where_nothing_more_comes_until_an_answer() -> None:
 
 @pytest.mark.parametrize("number", [0, 99])
 def test_an_answer_that_comes_twice_is_dropped(number: int) -> None:
-    window = SearchWindow(Costs())
+    window = SearchWindow()
     assert window.answered(number, "a", []) is None
     assert window.failed(number) is None

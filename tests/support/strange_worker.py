@@ -16,7 +16,7 @@ import checkout
 from desdaemon.cluster import cluster as command
 from desdaemon.cluster import tasks
 from desdaemon.cluster.connection import configure, scheduler_address
-from desdaemon.cluster.identity import Identity
+from desdaemon.cluster.window import AnySearch, WorkerAnswer
 from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation.weights import Weights
 
@@ -26,29 +26,29 @@ DEADLY = 0x0000001818081000, 0x0000000004100000
 
 def strange(kind: str) -> None:
     """Have this process's worker be one of a kind."""
-    own, search = tasks.identity, tasks.WorkerState.search
+    own, answers = tasks.identity, tasks.WorkerState.answers
 
-    def other_version(weights: Weights) -> Identity:
-        return own(weights)._replace(code="0" * 12)
+    def other_version(weights: Weights) -> str:
+        return f"{'0' * 12}-{own(weights).split('-')[1]}"
 
-    def other_answers(weights: Weights) -> Identity:
-        return own(weights)._replace(proof="0" * 12)
+    def other_answers(weights: Weights) -> str:
+        return f"{own(weights).split('-')[0]}-{'0' * 12}"
 
-    def no_kernels(weights: Weights) -> Identity:
+    def no_kernels(weights: Weights) -> str:
         raise LibraryError("the kernels cannot be compiled")
 
     def lie(
-        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[tasks.Wanted, ...]
-    ) -> list[tasks.Answer | None]:
-        found = search(state, job, hash_bits, searches)
-        return [each and (each[0], each[1] + 2, *each[2:]) for each in found]
+        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[AnySearch, ...]
+    ) -> list[WorkerAnswer | None]:
+        found = answers(state, job, hash_bits, searches)
+        return [each and each._replace(found=(each.found[0], each.found[1] + 2)) for each in found]
 
     def die(
-        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[tasks.Wanted, ...]
-    ) -> list[tasks.Answer | None]:
+        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[AnySearch, ...]
+    ) -> list[WorkerAnswer | None]:
         if DEADLY in [each[:2] for each in searches]:
             os.kill(os.getpid(), signal.SIGKILL)
-        return search(state, job, hash_bits, searches)
+        return answers(state, job, hash_bits, searches)
 
     if kind == "version":
         tasks.identity = other_version
@@ -57,9 +57,9 @@ def strange(kind: str) -> None:
     elif kind == "setup":
         tasks.identity = no_kernels
     elif kind == "liar":
-        tasks.WorkerState.search = lie  # type: ignore[method-assign]
+        tasks.WorkerState.answers = lie  # type: ignore[method-assign]
     elif kind == "deadly":
-        tasks.WorkerState.search = die  # type: ignore[method-assign]
+        tasks.WorkerState.answers = die  # type: ignore[method-assign]
 
 
 def dask_worker(file: str, name: str) -> None:

@@ -310,16 +310,11 @@ class Books:
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
-        """Close the book and call the functions that end plugins. `BookJobs.close` must be called first: a book's
-        journal is written into its file only if no job is active. Unsaved changes of a book without a journal are saved
-        by `keep_aside`, unless ``discard``.
+        """Close the book. `BookJobs.close` must be called first: a book's journal is written into its file only if no
+        job is active. Unsaved changes of a book without a journal are saved by `keep_aside`, unless ``discard``.
 
         Returns remarks for the log.
         """
-        from desdaemon.core import plugins
-
-        for end in plugins.AT_THE_END:
-            end()
         opened, self.opened = self.opened, None
         if opened is None:
             return []
