@@ -12,7 +12,21 @@ from desdaemon.protocol.othello.notation import START, parse_board, parse_moves,
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 
 
-class AnalysisLimits(TypedDict, total=False):
+class _Limits(TypedDict, total=False):
+    level: int
+    depth: int
+    selectivity: int
+    nodes: int
+    time_ms: int
+    multipv: int
+    allow: list[str]
+    avoid: list[str]
+    book: str
+    deterministic: bool
+    game_nodes: int
+
+
+class AnalysisLimits(_Limits, total=False):
     """The arguments of an analysis, all optional.
 
     ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` or ``time_ms`` limits the analysis; without
@@ -23,39 +37,17 @@ class AnalysisLimits(TypedDict, total=False):
     for all idle ones. With ``deterministic`` the results are the same every time, on every machine.
     """
 
-    level: int
-    depth: int
-    selectivity: int
-    nodes: int
-    time_ms: int
-    multipv: int
-    allow: list[str]
-    avoid: list[str]
-    book: str
     partial_ms: int
     priority: int
     until: str
     threads: int
-    deterministic: bool
-    game_nodes: int
 
 
-class BatchLimits(TypedDict, total=False):
+class BatchLimits(_Limits, total=False):
     """The arguments of an analysis for each item of a batch: those of `AnalysisLimits` that apply, and ``plies``, the
     plies of each item's game to analyse.
     """
 
-    level: int
-    depth: int
-    selectivity: int
-    nodes: int
-    time_ms: int
-    multipv: int
-    allow: list[str]
-    avoid: list[str]
-    book: str
-    deterministic: bool
-    game_nodes: int
     plies: list[int]
 
 

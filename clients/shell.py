@@ -7,12 +7,10 @@ operation and a JSON map of arguments, every reply is a line of JSON, and an int
 
 from __future__ import annotations
 
-import contextlib
 import json
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,21 +86,16 @@ class Shell:
         return done
 
     def _text(self, line: str) -> bool:
-        handle = None
         shown = _Shown()
         helps = read_line(line).name == "help"
         partials = "text.partials" in self.client.hello.features and not helps
         args = {"line": line, "partials": True} if partials else {"line": line}
+        handle = self.client.start("text", args)
         try:
-            with _interrupts_deferred():
-                handle = self.client.start("text", args)
             shown.follow(handle)
         except KeyboardInterrupt:
-            if handle is None:
-                raise
             try:
-                with _interrupts_deferred():
-                    self.client.start("text", {"line": "stop"})
+                self.client.start("text", {"line": "stop"})
                 shown.follow(handle)
             except KeyboardInterrupt:
                 handle.cancel()
@@ -114,15 +107,11 @@ class Shell:
         return not data.get("err")
 
     def _operation(self, line: str) -> bool:
-        handle: Handle[Data, Data] | None = None
+        handle = self.client.start(*_operation_of(line))
         try:
-            with _interrupts_deferred():
-                handle = self.client.start(*_operation_of(line))
             for partial in handle:
                 self._tell("partial", partial)
         except KeyboardInterrupt:
-            if handle is None:
-                raise
             handle.cancel(keep=True)
         try:
             self._tell("final", handle.result())
@@ -144,7 +133,7 @@ class Shell:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             yield from (line.removeprefix("\ufeff").rstrip("\n") for line in sys.stdin)
             return
-        history = _history_file()
+        history = Path(folders.state()) / "shell_history"
         try:
             readline = platform.line_editing()
         except ImportError:
@@ -152,7 +141,14 @@ class Shell:
             readline = None
         first_state = None
         if readline is not None:
-            self._equip(readline, history)
+            readline.set_history_length(_LONGEST_HISTORY)
+            with suppress(OSError):
+                history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                history.touch(mode=0o600)
+                readline.read_history_file(history)
+            readline.set_completer_delims(" ")
+            readline.set_completer(lambda text, at: _nth(self.candidates(readline.get_line_buffer(), text), at))
+            platform.complete_with_tab(readline)
             first_state = platform.terminal_state(0)
             platform.hide_control_keys(0)
         try:
@@ -173,13 +169,8 @@ class Shell:
                 return
             finally:
                 if readline is not None:
-                    _remember(readline, history)
-
-    def _equip(self, readline: Any, history: Path) -> None:
-        _recall(readline, history)
-        readline.set_completer_delims(" ")
-        readline.set_completer(lambda text, at: _nth(self.candidates(readline.get_line_buffer(), text), at))
-        platform.complete_with_tab(readline)
+                    with suppress(OSError):
+                        readline.write_history_file(history)
 
     def candidates(self, line: str, word: str) -> list[str]:
         """Return the completions of ``word``, the last word of ``line``: commands, or a command's arguments. With
@@ -219,29 +210,6 @@ class _Shown:
             progress.clear()
 
 
-@contextlib.contextmanager
-def _interrupts_deferred() -> Iterator[None]:
-    """In the block, Ctrl-C is held back, so that it cannot come between sending a request and assigning its handle. The
-    end of the block raises the `KeyboardInterrupt`.
-
-    Does nothing off the main thread or if SIGINT has another handler than Python's.
-    """
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    interrupted = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: interrupted.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if interrupted.is_set():
-        raise KeyboardInterrupt
-
-
 def _nth(words: list[str], index: int) -> str | None:
     return words[index] + " " if index < len(words) else None
 
@@ -258,24 +226,3 @@ def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(args, dict):
         raise BadInput(f"{quoted(rest)}: expected a JSON map of arguments after {quoted(op)}")
     return op, args
-
-
-def _history_file() -> Path:
-    return Path(folders.state()) / "shell_history"
-
-
-def _recall(readline: Any, history: Path) -> None:
-    readline.set_history_length(_LONGEST_HISTORY)
-    try:
-        history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        history.touch(mode=0o600)
-        readline.read_history_file(history)
-    except OSError:
-        return
-
-
-def _remember(readline: Any, history: Path) -> None:
-    try:
-        readline.write_history_file(history)
-    except OSError:
-        return

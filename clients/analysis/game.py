@@ -116,8 +116,7 @@ def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[Judged
     A pass has the score of the next position, seen from the side that passes. A pass that ends the record has the score
     0 and the depth -1.
     """
-    position = record.initial
-    for ply, played in enumerate(record.moves, 1):
+    for ply, (position, played) in enumerate(zip(record.positions, record.moves, strict=False), 1):
         if played.move != PASS:
             if ply not in judged:
                 return
@@ -130,7 +129,6 @@ def _steps(record: GameRecord, judged: dict[int, JudgedMove]) -> Iterator[Judged
             yield JudgedMove(ply, position, SearchedMove(PASS, MoverScore(0), -1, Selectivity.FULL, line=(PASS,)), None)
         else:
             return
-        position = position.after(played.move)
 
 
 def _effort_text(effort: Data) -> str:

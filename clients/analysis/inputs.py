@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from typing import IO
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, game_files, parse_games, read_games, unpacked
@@ -26,7 +27,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:
-        return parse_games(_bytes_of(sys.stdin.fileno(), "standard input"), "standard input", bad)
+        return parse_games(_content(sys.stdin.buffer, "standard input"), "standard input", bad)
     try:
         regular = stat.S_ISREG(os.stat(name).st_mode)  # noqa: PTH116
     except OSError:
@@ -34,11 +35,8 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     if regular:
         return read_games(name, bad)
     try:
-        descriptor = os.open(name, os.O_RDONLY)
-        try:
-            return parse_games(_bytes_of(descriptor, name), name, bad)
-        finally:
-            os.close(descriptor)
+        with open(name, "rb") as file:  # noqa: PTH123
+            return parse_games(_content(file, name), name, bad)
     except OSError as error:
         raise BadInput(f"{quoted(name)}: {error.strerror}") from None
 
@@ -69,20 +67,14 @@ def _moves(text: str) -> GameRecord:
     return record
 
 
-def _bytes_of(descriptor: int, name: str) -> bytes:
-    """Return what a descriptor yields up to its end, unpacked if it is packed. Raises `BadInput` if it cannot be read
-    or unpacked, and for more than `LARGEST_FILE` bytes.
+def _content(file: IO[bytes], name: str) -> bytes:
+    """Return the content of a file, unpacked if it is packed. Raises `BadInput` if it cannot be read or unpacked, and
+    for more than `LARGEST_FILE` bytes.
     """
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        try:
-            part = os.read(descriptor, 1 << 16)
-        except OSError as error:
-            raise BadInput(f"{name}: {error.strerror}") from None
-        if not part:
-            return unpacked(b"".join(parts), name)
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_FILE:
-            raise BadInput(f"{name}: too large: more than {LARGEST_FILE} bytes")
+    try:
+        data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise BadInput(f"{name}: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise BadInput(f"{name}: too large: more than {LARGEST_FILE} bytes")
+    return unpacked(data, name)

@@ -15,6 +15,7 @@ from desdaemon.clients.pages.parts import (
     ending,
     head,
     named_row,
+    place,
     player_heads,
     players_heading,
     signed,
@@ -25,7 +26,7 @@ from desdaemon.clients.pages.parts import (
 )
 from desdaemon.clients.pages.pictures import board
 from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary
-from desdaemon.protocol.othello.notation import board_text, move_text, moves_text, squares_text
+from desdaemon.protocol.othello.notation import board_text, move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
@@ -84,10 +85,6 @@ def _legend() -> str:
     return " ".join(f'<span class="key {name}">●</span> {least} or more' for least, name in GRADES)
 
 
-def _last_move(analysis: GameAnalysis) -> int:
-    return analysis.steps[-1].move
-
-
 def _start(analysis: GameAnalysis) -> int:
     """Return the ply of the position shown first: before the first mistake, or the last if there is none."""
     return next((step.ply - 1 for step in analysis.steps if step.grade), len(analysis.steps))
@@ -96,7 +93,7 @@ def _start(analysis: GameAnalysis) -> int:
 def _board(analysis: GameAnalysis, ply: int) -> str:
     if ply == len(analysis.steps):
         final = analysis.game.record.final
-        return board(final, f"The board at the end, {discs(final)}", played=_last_move(analysis), name="board")
+        return board(final, f"The board at the end, {discs(final)}", played=analysis.steps[-1].move, name="board")
     step = analysis.steps[ply]
     return board(step.position, _sentence(step), played=step.move, best=step.best.move, name="board")
 
@@ -211,35 +208,20 @@ def _moves(analysis: GameAnalysis) -> str:
 
 def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
     """Return the positions of the game for the page's script, in the form that `ending` needs."""
-    places: list[dict[str, object]] = []
-    for ply, step in enumerate(analysis.steps):
-        passes = step.move == PASS
-        places.append(
-            {
-                "board": squares_text(step.position),
-                "side": "X" if step.position.black_to_move else "O",
-                "played": step.move,
-                "best": step.best.move if step.loss else PASS,
-                "told": _sentence(step),
-                "line": "" if passes else moves_text(step.best.line),
-                "followed": "" if passes or not step.loss else moves_text(step.played.line),
-                **({"link": address(analysis, link, ply)} if link else {}),
-            }
+    places = [
+        place(
+            step.position,
+            _sentence(step),
+            step.move,
+            step.best.move if step.loss else PASS,
+            "" if step.move == PASS else moves_text(step.best.line),
+            moves_text(step.played.line) if step.loss else "",
+            address(analysis, link, ply),
         )
-    final = analysis.game.record.final
-    places.append(
-        {
-            "board": squares_text(final),
-            "side": "X" if final.black_to_move else "O",
-            "played": _last_move(analysis),
-            "best": PASS,
-            "told": _sentence_at_end(analysis),
-            "line": "",
-            "followed": "",
-            **({"link": address(analysis, link, len(places))} if link else {}),
-        }
-    )
-    return places
+        for ply, step in enumerate(analysis.steps)
+    ]
+    final, last = analysis.game.record.final, address(analysis, link, len(places))
+    return [*places, place(final, _sentence_at_end(analysis), analysis.steps[-1].move, link=last)]
 
 
 # The index of many games

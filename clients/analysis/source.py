@@ -71,10 +71,7 @@ class RemoteDaemon:
         """Yield a judgement of each move, in order, without passes. A played move that is not best is analysed as soon
         as the best is known. Raises `DaemonError`.
         """
-        moves = [played.move for played in record.moves]
-        positions = [record.initial]
-        for move in moves:
-            positions.append(positions[-1].after(move))
+        moves, positions = [played.move for played in record.moves], record.positions
         waiting = [ply for ply, move in enumerate(moves) if move != PASS]
         best: dict[int, SearchedMove] = {}
         others: dict[int, Analysis] = {}

@@ -18,6 +18,7 @@ from desdaemon.clients.pages.parts import (
     ending,
     head,
     named_row,
+    place,
     player_heads,
     players_heading,
     signed,
@@ -29,7 +30,7 @@ from desdaemon.clients.pages.parts import (
 from desdaemon.clients.pages.pictures import board, chart, sides
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import Position, move_text, squares_text
+from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import files
 
@@ -203,13 +204,11 @@ def _time(ms: float) -> str:
 
 def _evaluations(record: GameRecord, scores: Iterable[float | None], *, black: bool) -> list[tuple[int, float]]:
     """Return the moves of a side that its program has evaluated: the ply, from 0, and the score in discs for Black."""
-    found = []
-    position = record.initial
-    for at, (played, score) in enumerate(zip(record.moves, scores, strict=False)):
-        if score is not None and position.black_to_move == black:
-            found.append((at, score))
-        position = position.after(played.move)
-    return found
+    return [
+        (at, score)
+        for at, (position, score) in enumerate(zip(record.positions, scores, strict=False))
+        if score is not None and position.black_to_move == black
+    ]
 
 
 def _said(score: float, *, black: bool) -> str:
@@ -357,33 +356,14 @@ def evaluation_graph(game: Finished) -> str:
     return f"{picture}<p class=\"legend\">{label}, in discs: Black's program a line, White's dashes.</p>"
 
 
-def _positions(record: GameRecord) -> list[Position]:
-    """Return the position before each move, and the last one."""
-    positions = [record.initial]
-    for played in record.moves:
-        positions.append(positions[-1].after(played.move))
-    return positions
-
-
 def _places(game: Finished) -> list[dict[str, object]]:
     """Return the positions of the game for the page's script, in the form that `ending` needs."""
     record = game.record
-    positions = _positions(record)
+    positions = record.positions
     moves = [*(played.move for played in record.moves), record.moves[-1].move if record.moves else PASS]
     sentences = [_sentence(game, at, position) for at, position in enumerate(positions[:-1])]
     sentences.append(f"The end: {winner(game.score)}, {discs(positions[-1])}.")
-    return [
-        {
-            "board": squares_text(position),
-            "side": "X" if position.black_to_move else "O",
-            "played": move,
-            "best": PASS,
-            "told": sentence,
-            "line": "",
-            "followed": "",
-        }
-        for position, move, sentence in zip(positions, moves, sentences, strict=True)
-    ]
+    return [place(*each) for each in zip(positions, sentences, moves, strict=True)]
 
 
 def _sentence(game: Finished, index: int, position: Position) -> str:
@@ -402,7 +382,7 @@ def _moves(game: Finished) -> str:
     rows = []
     scores = game.scores or (None,) * len(game.record.moves)
     for at, (position, (move, ms), score) in enumerate(
-        zip(_positions(game.record), game.record.moves, scores, strict=False)
+        zip(game.record.positions, game.record.moves, scores, strict=False)
     ):
         name = "pass" if move == PASS else move_text(move)
         said = "" if score is None else _said(score, black=position.black_to_move)

@@ -9,7 +9,8 @@ from html import escape
 from importlib import resources
 
 from desdaemon.protocol.othello.diagrams import colour_sheet
-from desdaemon.protocol.othello.notation import Position, moves_text
+from desdaemon.protocol.othello.notation import Position, moves_text, squares_text
+from desdaemon.protocol.othello.rules import PASS
 
 
 def head(title: str, more: str = "") -> str:
@@ -62,12 +63,33 @@ def stepping_board(picture: str, plies: int, start: int, sentence: str, links: s
 </section>"""
 
 
-def ending(moves: Sequence[int], places: Sequence[Mapping[str, object]]) -> str:
-    """Return the end of a game's page as HTML: its transcript, and the script with ``places``, one for each position.
-
-    A place has ``board`` (64 squares), ``side``, ``played`` and ``best`` (squares to mark), ``told`` (a sentence),
-    ``line`` and ``followed`` (lines of play or ""), and perhaps ``link``.
+def place(
+    position: Position,
+    told: str,
+    played: int,
+    best: int = PASS,
+    line: str = "",
+    followed: str = "",
+    link: str = "",
+) -> dict[str, object]:
+    """Return a position of a game for the page's script: ``told`` is a sentence about it, ``played`` and ``best`` are
+    squares to mark, `PASS` for none, ``line`` and ``followed`` lines of play or "", ``link`` is the address of a board
+    with it or "".
     """
+    return {
+        "board": squares_text(position),
+        "side": "X" if position.black_to_move else "O",
+        "played": played,
+        "best": best,
+        "told": told,
+        "line": line,
+        "followed": followed,
+        **({"link": link} if link else {}),
+    }
+
+
+def ending(moves: Sequence[int], places: Sequence[Mapping[str, object]]) -> str:
+    """Return the end of a game's page as HTML: its transcript, and the script with a `place` for each position."""
     data = json.dumps(places, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return f"""<section class="transcript"><h2>Transcript</h2>
 <code id="transcript">{moves_text(list(moves))}</code>

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import base64
 import os
+import random
 import re
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from desdaemon.clients.match.openings import listed_lines
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, follow
-from desdaemon.protocol.othello import rules, xot
+from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import (
     START,
-    Position,
     board_text,
     move_text,
     moves_text,
@@ -140,38 +140,16 @@ def _as_game(about: Data, number: int) -> FileGame:
 
 
 def names(args: Data) -> Data:
-    """Answer `web.names`: the positions of named openings, with their names by language."""
-    return {"openings": _openings()}
-
-
-@cache
-def _openings() -> list[Data]:
-    rows = []
-    for opening in openings():
-        position = START
-        for move in opening.moves:
-            position = position.after(move)
-        named = {language: list(names) for language, names in opening.names.items()}
-        rows.append({"key": canonical_text(position), "names": named})
-    return rows
-
-
-def canonical_text(position: Position) -> str:
-    """Return a text that a position's eight mirror images share: the least of their texts of 64 squares, ``X`` for the
-    side to move.
-    """
-    images = []
-    for symmetry in range(8):
-        player, opponent = (rules.transform(bits, symmetry) for bits in (position.player, position.opponent))
-        images.append(
-            "".join("X" if player >> square & 1 else "O" if opponent >> square & 1 else "-" for square in range(64))
-        )
-    return min(images)
+    """Answer `web.names`: the moves of named openings, with their names by language."""
+    return {"openings": [{"moves": moves_text(one.moves), "names": one.names} for one in openings()]}
 
 
 def start(args: Data) -> Data:
-    """Answer `web.start`: the moves of a random opening of XOT. Raises `BadInput` if the list is missing."""
-    return {"moves": moves_text(xot.line("xot"))}
+    """Answer `web.start`: the moves of a random opening of XOT, or of matches if that list is missing."""
+    try:
+        return {"moves": moves_text(xot.line("xot"))}
+    except BadInput:
+        return {"moves": random.choice(listed_lines())}
 
 
 ANSWERS: dict[str, Callable[[Data], Data]] = {

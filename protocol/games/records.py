@@ -62,12 +62,17 @@ class GameRecord(NamedTuple):
     white_clock: ClockTerms = ClockTerms(0.0, 0.0)
 
     @property
+    def positions(self) -> list[Position]:
+        """The positions before each move, and the last one."""
+        positions = [self.initial]
+        for played in self.moves:
+            positions.append(positions[-1].after(played.move))
+        return positions
+
+    @property
     def final(self) -> Position:
         """The position after the last move."""
-        position = self.initial
-        for played in self.moves:
-            position = position.after(played.move)
-        return position
+        return self.positions[-1]
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:

@@ -111,49 +111,6 @@ def test_an_interrupt_stops_and_a_second_one_cancels(daemon: PretendedDaemon) ->
             process.kill()
 
 
-class InterruptedAtOnce:
-    """A client that is interrupted, as by Ctrl-C, while it starts each request: sent, but the handle not yet returned.
-
-    It is handle and client in one; `done` has what was asked of it.
-    """
-
-    connections = 1
-    hello = SimpleNamespace(features=())
-
-    def __init__(self) -> None:
-        self.done: list[Any] = []
-
-    def start(self, op: str, args: dict[str, Any]) -> InterruptedAtOnce:
-        self.done.append(args.get("line", op))
-        signal.raise_signal(signal.SIGINT)
-        return self
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(())
-
-    def cancel(self, *, keep: bool = False) -> bool:
-        self.done.append(f"cancel, keep {keep}")
-        return True
-
-    def result(self) -> dict[str, Any]:
-        return {"out": "F5", "err": ""}
-
-    warnings = ()
-
-
-def test_an_interrupt_while_a_line_is_sent_stops_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    for structured, line, expected in (
-        (False, "go", ["go", "stop", "cancel, keep False"]),
-        (True, "analyze {}", ["analyze", "cancel, keep True"]),
-    ):
-        client: Any = InterruptedAtOnce()
-        assert Shell(client, structured).run(iter([line])) == 0
-        assert client.done == expected
-        assert "F5" in capsys.readouterr().out
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def test_what_a_line_prints_is_shown_at_once(daemon: PretendedDaemon) -> None:
     daemon.answers["hello"] = lambda request: {**daemon.hello(request), "features": ["text.partials"]}
     del daemon.answers["text"]

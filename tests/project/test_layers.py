@@ -48,7 +48,7 @@ RANKS = ORDER.split()
 
 THIRD_PARTY = {
     "daemon": {"zmq", "dask", "distributed", "psutil"},
-    "clients": {"zmq", "tornado"},
+    "clients": {"numpy", "zmq", "tornado"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
     "protocol": {"msgpack", "psutil"},

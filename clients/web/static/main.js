@@ -3,7 +3,7 @@
 import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
 import { fragment, parsed } from "./model/link.js";
-import { PASS, START, after, canonical, discs, finalScore, legalMoves, movesOf, nameOf, other } from "./model/rules.js";
+import { PASS, START, after, canonical, discs, finalScore, movesOf, nameOf, other } from "./model/rules.js";
 import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { ExercisePane } from "./panes/exercisepane.js";
@@ -29,10 +29,6 @@ import { Teacher } from "./engine/teacher.js";
 /** By symmetry in use: the one that shows the board turned another quarter to the right. */
 const QUARTER = [6, 7, 4, 5, 1, 0, 3, 2];
 const PANE_MS = 250;
-const XOT_PLIES = 8;
-const XOT_DISCS = 4;
-const XOT_LEVEL = 8;
-const XOT_TRIES = 30;
 
 export class App {
   constructor() {
@@ -221,37 +217,15 @@ export class App {
     if (this.setup) this.setup.end(false);
   }
 
-  /** Start from a random opening of XOT, or without its list from eight random moves that leave neither side far ahead,
-   * if `XOT_TRIES` tries find such moves. */
+  /** Start from a random opening. */
   async randomStart() {
     if (this.busy) return;
-    this.busy = true;
-    this.hints.stop();
     try {
-      const listed = await this.socket.ask("web.start").catch(() => null);
-      if (listed) {
-        this.busy = false;
-        this.putAside();
-        this.game.open({ moves: listed.moves }, true);
-        return;
-      }
-      for (let at = 0; at < XOT_TRIES; at++) {
-        const trial = new Game();
-        for (let ply = 0; ply < XOT_PLIES; ply++) {
-          const moves = legalMoves(trial.now.cells, trial.now.side);
-          if (moves.length) trial.play(nameOf(moves[Math.floor(Math.random() * moves.length)]));
-        }
-        const reply = await this.socket.ask("analyze", { board: trial.board(), level: XOT_LEVEL, book: "ignore", priority: 2 });
-        if (at + 1 < XOT_TRIES && (!reply.moves.length || Math.abs(reply.moves[0].score) > XOT_DISCS)) continue;
-        this.busy = false;
-        this.putAside();
-        this.game.open({ moves: trial.moves() }, true);
-        break;
-      }
+      const { moves } = await this.socket.ask("web.start");
+      this.putAside();
+      this.game.open({ moves }, true);
     } catch (refusal) {
       this.complain(refusal);
-    } finally {
-      this.busy = false;
     }
   }
 
@@ -320,7 +294,11 @@ export class App {
       const hello = await this.socket.ask("hello");
       if (!this.openings.size) {
         const { openings } = await this.socket.ask("web.names");
-        this.openings = new Map(openings.map((/** @type {any} */ one) => [one.key, one.names]));
+        for (const { moves, names } of openings) {
+          const line = new Game();
+          line.open({ moves }, true);
+          this.openings.set(canonical(line.now.cells, line.now.side), names);
+        }
         this.refresh();
       }
       if (!this.hints.running) this.hints.begin();
