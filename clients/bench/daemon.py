@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import zmq
 
 from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
+from desdaemon.clients.match.engine_process import OWN_COMMAND
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
-from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import read_connection
 
-PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
-"""This program; ``-P`` keeps modules in the current folder, which is the user's, from being imported."""
+PROGRAM = OWN_COMMAND
 _START_S, _REPLY_S, _END_S = 120, 600, 30
-_ENDINGS = (signal.SIGTERM, signal.SIGINT)
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """In the block, SIGTERM and SIGINT (unless ignored) raise `SystemExit` with 128 plus the signal's number, so that
-    cleanup ends the processes that the block has started. In a running event loop a callback of the loop raises it.
-
-    After the first of these signals the rest are ignored until the end of the block. Main thread only.
-    """
-    heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
-
-    def end(number: int, frame: object) -> None:
-        for later in heeded:
-            signal.signal(later, signal.SIG_IGN)
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            raise SystemExit(128 + number) from None
-        # Not raised here: within a finalizer, where the signal may come, an exception is lost.
-        loop.call_soon_threadsafe(sys.exit, 128 + number)
-
-    old_handlers = {number: signal.signal(number, end) for number in heeded}
-    try:
-        yield
-    finally:
-        for number, handler in old_handlers.items():
-            signal.signal(number, handler)
 
 
 def random_line(dice: random.Random, plies: int) -> str:
@@ -77,8 +43,6 @@ class BenchDaemon:
     def __init__(self, folder: Path, threads: int) -> None:
         self.threads = threads
         self._folder = folder
-        # Each of a thousand connections takes a descriptor in the daemon and two in this process.
-        platform.raise_open_files()
 
     def __enter__(self) -> BenchDaemon:
         data = self._folder / "data"
@@ -114,12 +78,11 @@ class BenchDaemon:
                 raise NoDaemon(f"the daemon to be measured did not start: {said[-500:]}")
             time.sleep(0.02)
         try:
-            endpoints = read_connection(str(file))
+            self.connection = read_connection(str(file))
         except BadInput as error:
             raise NoDaemon(str(error)) from None
-        self.endpoints, self.events = list(endpoints.endpoints), list(endpoints.events)
-        self.ipc = endpoints.endpoints[0]
-        self.tcp = next(endpoint for endpoint in endpoints.endpoints if endpoint.startswith("tcp:"))
+        self.ipc = self.connection.endpoints[0]
+        self.tcp = next(endpoint for endpoint in self.connection.endpoints if endpoint.startswith("tcp:"))
         with BenchPeer(self.ipc) as peer:
             self.in_flight = int(peer.ask("hello")["limits"]["in_flight"])
             peer.ask("book.new", {"level": 4, "depth": 40})
@@ -135,15 +98,6 @@ class BenchDaemon:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
         return done.stdout
 
-    def end(self) -> float:
-        """Shut the daemon down. Returns the seconds until it has exited; raises `subprocess.TimeoutExpired` after 30
-        seconds.
-        """
-        began = time.perf_counter()
-        self.process.terminate()
-        self.process.wait(_END_S)
-        return time.perf_counter() - began
-
     def __exit__(self, *error: object) -> None:
         self.process.terminate()
         try:
@@ -151,16 +105,6 @@ class BenchDaemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-    @property
-    def memory_mb(self) -> float:
-        """The daemon's own resident memory, MiB, without files that it shares with other processes."""
-        return platform.own_bytes(self.process.pid) / (1 << 20)
-
-    @property
-    def descriptors(self) -> int:
-        """The number of the daemon's open descriptors, connections included."""
-        return platform.open_files(self.process.pid)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
         """Ask the daemon, over ``peer``, until ``count`` searches run; give up silently after `_START_S` seconds."""
@@ -177,12 +121,11 @@ class BenchPeer:
         self.context: zmq.Context[zmq.Socket[bytes]] = context or zmq.Context()
         if self._own:
             self.context.set(zmq.MAX_SOCKETS, 8_192)
-        self._socket = self.context.socket(zmq.DEALER)
-        self._socket.linger = 0
-        self._socket.sndhwm = self._socket.rcvhwm = 0
-        self._socket.connect(endpoint)
+        self.socket = self.context.socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.sndhwm = self.socket.rcvhwm = 0
+        self.socket.connect(endpoint)
         self._last = 0
-        self._began = 0.0
 
     def __enter__(self) -> BenchPeer:
         return self
@@ -191,20 +134,20 @@ class BenchPeer:
         self.close()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
         if self._own:
             self.context.term()
 
     def send(self, op: str, args: dict[str, Any] | None = None) -> int:
         """Send a request. Returns its number."""
         self._last += 1
-        self._socket.send(codec.encode({"v": constants.VERSION, "id": self._last, "op": op, "args": args or {}}))
+        self.socket.send(codec.encode({"v": constants.VERSION, "id": self._last, "op": op, "args": args or {}}))
         return self._last
 
     def _reply(self) -> dict[str, Any]:
-        if not self._socket.poll(1000 * _REPLY_S):
+        if not self.socket.poll(1000 * _REPLY_S):
             raise DaemonError("timed_out", f"no reply within {_REPLY_S} s")
-        return codec.decode(self._socket.recv())
+        return codec.decode(self.socket.recv())
 
     def _final(self, number: int) -> dict[str, Any]:
         while True:
@@ -245,7 +188,7 @@ class BenchPeer:
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
             for number in range(count)
         ]
-        socket = self._socket
+        socket = self.socket
         began = time.perf_counter()
         for body in bodies[:window]:
             socket.send(body)
@@ -257,34 +200,6 @@ class BenchPeer:
         if codec.decode(last)["type"] != "final":
             raise DaemonError("internal", f"the last reply to {op} was no final")
         return count / seconds
-
-    def begin(self, op: str, args: dict[str, Any]) -> None:
-        """Send a request and start its clock."""
-        self._began = time.perf_counter()
-        self.send(op, args)
-
-    @staticmethod
-    def finish_all(peers: list[BenchPeer]) -> list[float]:
-        """Wait for all peers' finals. Returns the seconds from each one's `begin`, in order of arrival. Raises
-        `DaemonError` for an error, or after `_REPLY_S` seconds without a reply.
-        """
-        poller = zmq.Poller()
-        waiting = {peer._socket: peer for peer in peers}
-        for socket in waiting:
-            poller.register(socket, zmq.POLLIN)
-        waits = []
-        while waiting:
-            ready = poller.poll(1000 * _REPLY_S)
-            if not ready:
-                raise DaemonError("timed_out", f"{len(waiting)} clients have no reply after {_REPLY_S} s")
-            for socket, _ in ready:
-                reply = codec.decode(socket.recv())
-                if reply["type"] == "error":
-                    raise from_reply(reply["error"])
-                if reply["type"] == "final":
-                    waits.append(time.perf_counter() - waiting.pop(socket)._began)
-                    poller.unregister(socket)
-        return waits
 
     def first_reply(self, op: str, args: dict[str, Any]) -> float:
         """Send a request and return the seconds to its first reply of any kind. Later replies to it are not read."""

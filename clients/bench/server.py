@@ -22,9 +22,10 @@ import zmq
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.match.process_groups import StoppedBySignals, interrupt
 from desdaemon.protocol.system import logs
 
-from .daemon import BenchDaemon, BenchPeer, ended_by_signals, random_line
+from .daemon import BenchDaemon, BenchPeer, random_line
 
 _BATCH = 100
 _LISTS = 8
@@ -89,12 +90,14 @@ def run(program: str, measurements: Mapping[str, Measure], arguments: list[str])
     named = command_line(program, measurements).parse_args(arguments)
     figures: list[MeasuredFigure] = []
     try:
-        with ended_by_signals():
+        with StoppedBySignals(interrupt) as signals:
             for name in named.only or measurements:
                 with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
                     figures += measurements[name](daemon, 10 if named.quick else 1)
                 if not named.json:
                     logs.echo(f"{name}: done")
+    except KeyboardInterrupt:
+        return 128 + signals.number
     except DaemonError as error:
         logs.message(str(error), program, level="error")
         return 1

@@ -22,9 +22,11 @@ import psutil
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
-from desdaemon.clients.bench.daemon import PROGRAM, ended_by_signals, random_line
+from desdaemon.clients.bench.daemon import PROGRAM, random_line
 from desdaemon.clients.errors import ConnectionLost, DaemonError
 from desdaemon.protocol.system import logs
+
+from .signals import ended_by_signals
 
 _CLIENTS = 10
 _START_S = 120.0

@@ -8,11 +8,17 @@ import random
 import statistics
 import time
 
+import zmq
+
 from desdaemon.clients.bench.daemon import BenchDaemon, BenchPeer, random_line
 from desdaemon.clients.bench.server import MeasuredFigure, percentile, run
+from desdaemon.clients.errors import DaemonError, from_reply
+from desdaemon.protocol.system import platform
+from desdaemon.protocol.wire import codec
 
 _CLIENTS = 200
 _IDLE = 1_000
+_REPLY_S, _END_S = 600, 30
 _SETTLE_S = 1.0
 _BUSY = 50
 _CONNECTIONS = 40
@@ -139,9 +145,11 @@ def fairness(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         for seed in range(daemon.in_flight - 2):
             greedy.send("analyze", {"moves": random_line(random.Random(seed), 12), "level": 12, "book": "ignore"})
         peers = [BenchPeer(daemon.ipc, greedy.context) for _ in range(count)]
+        began: dict[zmq.Socket[bytes], float] = {}
         for number, peer in enumerate(peers):
-            peer.begin("analyze", {"moves": random_line(random.Random(10**6 + number), 14), "level": 12})
-        seconds = BenchPeer.finish_all(peers)
+            peer.send("analyze", {"moves": random_line(random.Random(10**6 + number), 14), "level": 12})
+            began[peer.socket] = time.perf_counter()
+        seconds = _waited(began)
         for peer in peers:
             peer.close()
     mean = statistics.mean(seconds)
@@ -149,17 +157,44 @@ def fairness(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     return [MeasuredFigure(f"{count} clients, longest wait / mean", max(seconds) / mean, "times", 3, note=note)]
 
 
+def _waited(began: dict[zmq.Socket[bytes], float]) -> list[float]:
+    """Wait for the finals of requests that have ``began``, one on each socket. Returns the seconds that each took."""
+    poller = zmq.Poller()
+    for socket in began:
+        poller.register(socket, zmq.POLLIN)
+    seconds: list[float] = []
+    while len(seconds) < len(began):
+        ready = poller.poll(1000 * _REPLY_S)
+        if not ready:
+            raise DaemonError("timed_out", f"{len(began) - len(seconds)} clients have no reply after {_REPLY_S} s")
+        for socket, _ in ready:
+            reply = codec.decode(socket.recv())
+            if reply["type"] == "error":
+                raise from_reply(reply["error"])
+            if reply["type"] == "final":
+                seconds.append(time.perf_counter() - began[socket])
+                poller.unregister(socket)
+    return seconds
+
+
+def _memory_mb(daemon: BenchDaemon) -> float:
+    """Return the daemon's own resident memory, MiB, without files that it shares with other processes."""
+    return platform.own_bytes(daemon.process.pid) / (1 << 20)
+
+
 def idle(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     count = _IDLE // divisor
+    # Each of a thousand connections takes a descriptor in the daemon and two in this process.
+    platform.raise_open_files()
     with BenchPeer(daemon.ipc) as first:
         first.timed("ping")
         time.sleep(_SETTLE_S)
-        before = daemon.memory_mb
+        before = _memory_mb(daemon)
         peers = [BenchPeer(daemon.ipc, first.context) for _ in range(count)]
         for peer in peers:
             peer.timed("hello")
         time.sleep(_SETTLE_S)
-        growth = daemon.memory_mb - before
+        growth = _memory_mb(daemon) - before
         for peer in peers:
             peer.close()
     return [MeasuredFigure(f"{count} idle clients", growth, "MB", 50 / divisor)]
@@ -169,7 +204,10 @@ def end(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     with BenchPeer(daemon.ipc) as peer:
         peer.send("book.learn", {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
         peer.keep_busy(daemon.threads)
-        seconds = daemon.end()
+        began = time.perf_counter()
+        daemon.process.terminate()
+        daemon.process.wait(_END_S)
+        seconds = time.perf_counter() - began
     return [MeasuredFigure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
 
 

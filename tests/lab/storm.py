@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
-from desdaemon.clients.bench.daemon import BenchDaemon, ended_by_signals, random_line
+from desdaemon.clients.bench.daemon import BenchDaemon, random_line
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.results import Data
 from desdaemon.protocol.othello import rules
@@ -31,6 +31,7 @@ from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.wire.messages import OPERATIONS
 
 from . import hostile
+from .signals import ended_by_signals
 
 _POLITE = 8
 _PATIENCE_S = 300.0
@@ -320,8 +321,8 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
                 polite.analyses[at[3] :],
                 wrong,
                 much,
-                daemon.memory_mb,
-                daemon.descriptors,
+                platform.own_bytes(daemon.process.pid) / (1 << 20),
+                platform.open_files(daemon.process.pid),
             )
         )
         at, faults, busy, seen = now, len(polite.faults), polite.busy, seen + 1
@@ -355,9 +356,12 @@ def main(arguments: list[str]) -> int:
             tempfile.TemporaryDirectory() as folder,
             BenchDaemon(Path(folder), named.threads) as daemon,
         ):
+            # Each connection takes a descriptor in the daemon and two in this process.
+            platform.raise_open_files()
             polite = _Polite(daemon)
             asyncio.run(polite.learn())
-            arguments = [str(seconds), str(named.connections), ",".join(daemon.endpoints), ",".join(daemon.events)]
+            arguments = [str(seconds), str(named.connections), ",".join(daemon.connection.endpoints)]
+            arguments.append(",".join(daemon.connection.events))
             with subprocess.Popen(
                 [sys.executable, "-P", str(Path(__file__).parent), "hostile", *arguments],
                 stdout=subprocess.PIPE,
