@@ -32,7 +32,6 @@ from .connection import CONNECTED, DaemonAddress, DaemonLink, equip, find
 from .errors import Cancelled, ConnectionLost, DaemonError, Forked, NoDaemon, from_reply
 from .handle import AsyncHandle
 from .requests import (
-    PROMPT,
     AnalysisLimits,
     BatchItem,
     BatchLimits,
@@ -55,10 +54,10 @@ F = TypeVar("F")
 _NOT_GREETED = Hello("", "", 0, "", (), (), {})
 _CHECK_S = 0.25
 _WINDOW_BEFORE_HELLO = 8
-# Requests in flight, out of those that the daemon grants a client, kept free for `ping` and `cancel`, which are sent at
-# once.
 _RESERVED = 2
-_MOST_PROMPT = 64
+"""Requests in flight that the daemon would grant beyond those that are sent."""
+_AT_ONCE = frozenset(("ping", "hello", "status", "metrics", "legal", "jobs", "cancel"))
+"""Operations that the daemon answers at once and does not count among those in flight."""
 
 
 def _as_it_is(data: Data) -> Data:
@@ -90,9 +89,9 @@ class AsyncClient:
         self._link: DaemonLink | None = None
         self._numbers = itertools.count(1)
         self._open: dict[int, AsyncHandle[Any, Any]] = {}
+        self._counted = 0
+        """Requests in flight that the daemon counts."""
         self._waiting: deque[AsyncHandle[Any, Any]] = deque()
-        self._prompt_waiting: deque[AsyncHandle[Any, Any]] = deque()
-        self._prompt_open = 0
         self._window = _WINDOW_BEFORE_HELLO
         self._ready = False
         self._closed = False
@@ -182,10 +181,10 @@ class AsyncClient:
         handle.deadline = self._loop.time() + self._patience_s
         if self._closed:
             handle.fail(ConnectionLost("the client was closed"))
-        elif op in ("ping", "cancel") and self._ready:
+        elif op in _AT_ONCE and self._ready:
             self._submit(handle)
         else:
-            self._queue_of(handle).append(handle)
+            self._waiting.append(handle)
             self._pump()
         return handle
 
@@ -366,7 +365,7 @@ class AsyncClient:
 
     def _submit(self, handle: AsyncHandle[Any, Any]) -> None:
         self._open[handle.id] = handle
-        self._prompt_open += handle.op in PROMPT
+        self._counted += handle.op not in _AT_ONCE
         handle.sent = True
         self._send(handle.body)
 
@@ -377,28 +376,18 @@ class AsyncClient:
         self._loop.call_soon(self._receive, self._link)
 
     def _pump(self) -> None:
-        if not self._ready:
-            return
-        while self._prompt_waiting and self._prompt_open < _MOST_PROMPT:
-            self._submit_next(self._prompt_waiting)
-        while self._waiting and len(self._open) - self._prompt_open < self._window:
-            self._submit_next(self._waiting)
-
-    def _submit_next(self, queue: deque[AsyncHandle[Any, Any]]) -> None:
-        handle = queue.popleft()
-        if not handle.done:
-            self._submit(handle)
-
-    def _queue_of(self, handle: AsyncHandle[Any, Any]) -> deque[AsyncHandle[Any, Any]]:
-        return self._prompt_waiting if handle.op in PROMPT else self._waiting
+        while self._ready and self._waiting and self._counted < self._window:
+            handle = self._waiting.popleft()
+            if not handle.done:
+                self._submit(handle)
 
     def _unfinished(self) -> list[AsyncHandle[Any, Any]]:
-        return [*self._open.values(), *self._prompt_waiting, *self._waiting]
+        return [*self._open.values(), *self._waiting]
 
     def _forget_all(self) -> None:
-        self._prompt_open = 0
-        for handles in (self._open, self._prompt_waiting, self._waiting):
-            handles.clear()
+        self._counted = 0
+        self._open.clear()
+        self._waiting.clear()
 
     async def _send_cancel(self, handle: AsyncHandle[Any, Any], keep: bool) -> bool:
         if not handle.sent:
@@ -422,7 +411,7 @@ class AsyncClient:
             handle = self._open.get(number) if isinstance(number, int) else None
             if handle and handle.take(reply):
                 self._open.pop(handle.id, None)
-                self._prompt_open -= handle.op in PROMPT
+                self._counted -= handle.op not in _AT_ONCE
         self._pump()
 
     def _observe(self, link: DaemonLink) -> None:
@@ -459,6 +448,8 @@ class AsyncClient:
         self._ready = True
         if not self._greeted.done():
             self._greeted.set_result(None)
+        # Those that need not wait for the others come first.
+        self._waiting = deque(sorted(self._waiting, key=lambda handle: handle.op not in _AT_ONCE))
         self._pump()
 
     def _lose(self) -> None:
@@ -481,9 +472,8 @@ class AsyncClient:
             else:
                 again.append(handle)
         self._open.clear()
-        self._prompt_open = 0
-        for handle in reversed(again):
-            self._queue_of(handle).appendleft(handle)
+        self._counted = 0
+        self._waiting.extendleft(reversed(again))
         self._make_link()
 
     def _check(self) -> None:
@@ -495,11 +485,9 @@ class AsyncClient:
             return
         self._make_link()
         now = self._loop.time()
-        for queue in (self._prompt_waiting, self._waiting):
-            late = [handle for handle in queue if handle.deadline < now]
-            for handle in late:
-                queue.remove(handle)
-                handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
+        for handle in [handle for handle in self._waiting if handle.deadline < now]:
+            self._waiting.remove(handle)
+            handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
 
     def _make_link(self) -> None:
         try:

@@ -8,9 +8,6 @@ from typing import Any, TypedDict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
-# Answered at once, whatever the daemon does: these wait only behind each other.
-PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
-
 
 class _Limits(TypedDict, total=False):
     level: int

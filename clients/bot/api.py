@@ -10,6 +10,7 @@ import http.client
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -111,23 +112,15 @@ class Api:
             raise InterruptedError
 
     def _once(self, method: str, path: str, form: Mapping[str, str] | None) -> Any:
-        connection, response = self._ask(method, path, form)
-        try:
+        with self._answer(method, path, form) as response:
             body = response.read(_LONGEST_LINE)
             answer = json.loads(body) if body.strip() else {}
             if not isinstance(answer, dict):
-                raise _Later(0, "an answer that is no JSON object")
+                raise ValueError
             return answer
-        except (OSError, http.client.HTTPException) as error:
-            raise _Later(0, str(error) or type(error).__name__) from None
-        except (ValueError, RecursionError):
-            raise _Later(0, "an answer that is no JSON object") from None
-        finally:
-            connection.close()
 
     def _stream(self, path: str) -> Iterator[dict[str, Any]]:
-        connection, response = self._ask("GET", path, None)
-        try:
+        with self._answer("GET", path, None) as response:
             while not self._closing.is_set():
                 line = response.readline(_LONGEST_LINE)
                 if not line.endswith(b"\n"):
@@ -137,43 +130,37 @@ class Api:
                     if isinstance(message, dict):
                         yield message
             raise InterruptedError
+
+    @contextmanager
+    def _answer(self, method: str, path: str, form: Mapping[str, str] | None) -> Iterator[http.client.HTTPResponse]:
+        """Send a request and yield the response, of status 200; `ValueError` in the block means that it is unreadable.
+
+        Raises `ApiRefusal` if the server refuses the request for good, `_Later` if it may be sent again, and
+        `InterruptedError` once the bot ends.
+        """
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=SILENCE_S)
+        headers = dict(self._headers)
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        try:
+            connection.request(method, path, None if form is None else urlencode(form), headers)
+            response = connection.getresponse()
+            if response.status == 429:
+                raise _Later(SLOW_DOWN_S, "told to slow down")
+            if 400 <= response.status < 500:
+                raise ApiRefusal(response.status, _error_of(response.read(_LONGEST_LINE), response))
+            if response.status != 200:
+                raise _Later(0, f"status {response.status}")
+            yield response
         except (OSError, http.client.HTTPException) as error:
             if self._closing.is_set():
                 raise InterruptedError from None
             raise _Later(0, str(error) or type(error).__name__) from None
         except (ValueError, RecursionError):
-            raise _Later(0, "a line that is no JSON") from None
+            raise _Later(0, "an answer that is no JSON object") from None
         finally:
             connection.close()
-
-    def _ask(
-        self, method: str, path: str, form: Mapping[str, str] | None
-    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Send a request. Returns the open connection and the response, of status 200. Raises `ApiRefusal` if the
-        server refuses it for good, and `_Later` if it may be sent again.
-        """
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=SILENCE_S)
-        headers = dict(self._headers)
-        body = None
-        if form is not None:
-            body = urlencode(form)
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        try:
-            connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            if response.status == 200:
-                return connection, response
-            text = response.read(_LONGEST_LINE)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            raise _Later(0, str(error) or type(error).__name__) from None
-        connection.close()
-        if response.status == 429:
-            raise _Later(SLOW_DOWN_S, "told to slow down")
-        if 400 <= response.status < 500:
-            raise ApiRefusal(response.status, _error_of(text, response))
-        raise _Later(0, f"status {response.status}")
 
 
 def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:
