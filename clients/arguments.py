@@ -1,8 +1,7 @@
-"""Arguments that the client programs share: output files, secrets, and the daemon to use."""
+"""Arguments and output that the client programs share: files, secrets, standard output."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -11,9 +10,7 @@ from desdaemon.protocol.command_line import Parser, real, whole
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 
-from .blocking import Client
-
-__all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole"]
+__all__ = ["Parser", "check_writable", "real", "whole"]
 
 
 def check_writable(option: str, path: str) -> None:
@@ -62,23 +59,3 @@ def read_secret(path: str, what: str) -> str:
     if not secret or not secret.isprintable():
         raise BadInput(f"{quoted(path)}: expected the {what} in the first line")
     return secret
-
-
-def add_daemon(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `connected` reads."""
-    parser.add_argument(
-        "endpoint",
-        nargs="?",
-        metavar="ENDPOINT",
-        help="such as tcp://host:6464; without it the daemon of this user on this machine",
-    )
-    parser.add_argument("--key", metavar="FILE", help="this client's key, made by `desdaemon keys new`")
-    parser.add_argument("--server-key", metavar="KEY", help="the daemon's public key, if the key file lacks it")
-    parser.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for it (default 5)")
-
-
-def connected(named: argparse.Namespace) -> Client:
-    """Return a client of the daemon that the arguments name. Raises `NoDaemon` if none is found or answers in time, and
-    `DaemonError` for unusable keys.
-    """
-    return Client.connect(named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout)

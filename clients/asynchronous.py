@@ -36,10 +36,8 @@ from .requests import (
     BatchItem,
     BatchLimits,
     ListedPosition,
-    analyze_args,
-    batch_args,
-    game_args,
-    list_args,
+    game_length,
+    item_args,
     position_args,
 )
 from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
@@ -207,7 +205,7 @@ class AsyncClient:
         """Start to analyse the position after ``moves`` from ``board`` (None: the standard start). With ``partial_ms``,
         partials show the progress.
         """
-        return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
+        return self.start("analyze", {**position_args(board, moves), **limits}, results.analysed, results.analysed)
 
     def analyze_game(
         self,
@@ -222,7 +220,9 @@ class AsyncClient:
         With ``partial_ms``, further partials, whose ``done`` is false, show the progress of each ply.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
-        return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
+        listed = list(range(game_length(board, moves) + 1) if plies is None else plies)
+        args = {**position_args(board, moves), **limits, "plies": listed}
+        return self.start("analyze", args, wanted, results.game_analysed)
 
     def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
         """Start to analyse up to 1,000 positions in one request. The final has their analyses in order; after a cancel
@@ -231,7 +231,8 @@ class AsyncClient:
         Partials come only with ``partial_ms``: one for each finished position, and others, whose ``done`` is false, for
         the progress of a position.
         """
-        return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
+        args = {"positions": item_args(positions), **limits}
+        return self.start("analyze", args, results.analysed, results.list_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
         """Return the legal moves, board and discs of the position after ``moves`` from ``board`` (None: the standard
@@ -274,7 +275,12 @@ class AsyncClient:
         In place of ``items``, ``file`` may name a file in the daemon's data folder, which needs the role admin. Results
         are kept until `batch_forget`.
         """
-        return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
+        args: dict[str, Any] = dict(limits)
+        if items is not None:
+            args["items"] = item_args(items)
+        if file is not None:
+            args["file"] = file
+        return int((await self.request("analyze.batch", args))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
         """Return at most ``limit`` results of a batch, in the order in which they were found, without waiting for more.

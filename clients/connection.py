@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from zmq.utils.monitor import parse_monitor_message
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
-from desdaemon.protocol.wire.connection import connection_path, events_endpoint, read_connection
+from desdaemon.protocol.wire.connection import ConnectionFile, connection_path, events_endpoint, read_connection
 from desdaemon.protocol.wire.constants import ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES, UNACKNOWLEDGED_MS
 
 from .errors import DaemonError, NoDaemon
@@ -23,6 +25,7 @@ _KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\
 _Z85_LENGTH = 40
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
+_POLL_S = 0.02
 
 
 class ClientKeys(NamedTuple):
@@ -74,6 +77,21 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
     if endpoints.key_file and keys is None:
         keys = _read_keys(Path(endpoints.key_file), None)
     return DaemonAddress(endpoints.endpoints[0], endpoints.events[0], keys, endpoints.pid)
+
+
+def started(process: subprocess.Popen[bytes], path: Path, seconds: float) -> ConnectionFile:
+    """Wait until the daemon that was started as ``process`` has written its connection file at ``path``. Raises
+    `NoDaemon` if it ends, or has not written it after ``seconds``.
+    """
+    due = time.monotonic() + seconds
+    while not path.exists():
+        if process.poll() is not None or time.monotonic() > due:
+            raise NoDaemon("the daemon did not start")
+        time.sleep(_POLL_S)
+    try:
+        return read_connection(str(path))
+    except (BadInput, OSError) as error:
+        raise NoDaemon(str(error)) from None
 
 
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:

@@ -1,4 +1,4 @@
-"""The arguments of requests: their types, and functions that make them from what a caller passes to a client."""
+"""The arguments of requests: their types, and what they are made of."""
 
 from __future__ import annotations
 
@@ -52,24 +52,13 @@ BatchItem = str | Mapping[str, str | int]
 """A position of a batch: moves from the standard start, or a map of ``id``, ``board`` and ``moves``."""
 
 
-def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze.batch`, for ``items`` or for the ``file`` in the daemon's data folder. Give
-    exactly one of the two, or the daemon refuses the request.
-    """
-    args: dict[str, Any] = dict(limits)
-    if items is not None:
-        args["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
-    return {**args, "file": file} if file is not None else args
-
-
 ListedPosition = str | Mapping[str, str]
 """A position of a list: moves from the standard start, or a map of ``board`` and ``moves``."""
 
 
-def list_args(positions: Iterable[ListedPosition], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze` for a list of positions."""
-    listed = [{"moves": position} if isinstance(position, str) else dict(position) for position in positions]
-    return {"positions": listed, **limits}
+def item_args(items: Iterable[BatchItem | ListedPosition]) -> list[dict[str, Any]]:
+    """Return the positions of a list or a batch as the daemon reads them."""
+    return [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
 
 
 def position_args(board: str | None, moves: str) -> dict[str, Any]:
@@ -78,24 +67,10 @@ def position_args(board: str | None, moves: str) -> dict[str, Any]:
     return {**args, "moves": moves} if moves else args
 
 
-def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze` for one position."""
-    return {**position_args(board, moves), **limits}
-
-
-def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `analyze` for ``plies`` of a game, None for all: ply n is the position after n moves.
-
-    Passes count as moves, even those that ``moves`` leaves out. If ``moves`` cannot be read, None stands for ply 0, and
-    the daemon will report the error.
+def game_length(board: str | None, moves: str) -> int:
+    """Return the number of moves in a game, passes counted, even those that ``moves`` leaves out; 0 for moves that
+    cannot be read, which the daemon will report.
     """
-    if plies is None:
-        plies = range(_length(board, moves) + 1)
-    return {**analyze_args(board, moves, limits), "plies": list(plies)}
-
-
-def _length(board: str | None, moves: str) -> int:
-    """Return the number of moves in a game, passes counted; 0 if it is unreadable."""
     try:
         return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)).moves)
     except BadInput:

@@ -7,7 +7,7 @@ The types of single replies are in `shapes`. Fields that a newer daemon adds are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .shapes import (
     Analysed,
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 Data = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class BatchResult(NamedTuple):
@@ -86,21 +87,19 @@ class JobDone(NamedTuple):
     data: Data
 
 
-def _of(kind: Any, data: Data, /, **changed: Any) -> Any:
-    fields = {name: data[name] for name in kind._fields if data.get(name) is not None}
+def _of(kind: type[T], data: Data, /, **changed: Any) -> T:
+    fields = {name: data[name] for name in kind.__annotations__ if data.get(name) is not None}
     return kind(**{**fields, **changed})
 
 
 def hello(data: Data) -> Hello:
     """Read the final of `hello`."""
-    reply: Hello = _of(Hello, data, ops=tuple(data["ops"]), features=tuple(data["features"]))
-    return reply
+    return _of(Hello, data, ops=tuple(data["ops"]), features=tuple(data["features"]))
 
 
 def analysed(data: Data) -> Analysed:
     """Read a partial or final of `analyze` about one position."""
-    reply: Analysed = _of(Analysed, data, moves=tuple(_of(AnalysedMove, move) for move in data["moves"]))
-    return reply
+    return _of(Analysed, data, moves=tuple(_of(AnalysedMove, move) for move in data["moves"]))
 
 
 def analysed_and_done(data: Data) -> Analysed | None:
@@ -121,14 +120,13 @@ def list_analysed(data: Data) -> tuple[Analysed, ...]:
 def legal(data: Data) -> Legal:
     """Read the final of `legal`."""
     black, white = data["discs"]
-    reply: Legal = _of(Legal, data, moves=tuple(data["moves"]), discs=(black, white))
-    return reply
+    return _of(Legal, data, moves=tuple(data["moves"]), discs=(black, white))
 
 
 def book_position(data: Data) -> BookPosition:
     """Read the final of `book.get` about one position."""
     leaf, games = data.get("leaf"), data.get("results")
-    reply: BookPosition = _of(
+    return _of(
         BookPosition,
         data,
         links=tuple(_of(BookLink, link) for link in data.get("links", ())),
@@ -136,19 +134,16 @@ def book_position(data: Data) -> BookPosition:
         results=_of(GameResults, games) if games else None,
         children=tuple(_book_child(child) for child in data.get("children", ())),
     )
-    return reply
 
 
 def _book_child(data: Data) -> BookChild:
     games = data.get("results")
-    reply: BookChild = _of(BookChild, data, results=_of(GameResults, games) if games else None)
-    return reply
+    return _of(BookChild, data, results=_of(GameResults, games) if games else None)
 
 
 def batch_page(data: Data) -> BatchPage:
     """Read the final of `batch.results`."""
-    reply: BatchPage = _of(BatchPage, data, results=tuple(map(_batch_result, data["results"])))
-    return reply
+    return _of(BatchPage, data, results=tuple(map(_batch_result, data["results"])))
 
 
 def _batch_result(data: Data) -> BatchResult:
@@ -163,12 +158,10 @@ def _batch_result(data: Data) -> BatchResult:
 
 def progress(data: Data) -> JobProgress:
     """Read a partial of a job on the book."""
-    reply: JobProgress = _of(JobProgress, data)
-    return reply
+    return _of(JobProgress, data)
 
 
 def job_done(data: Data) -> JobDone:
     """Read the final of a book command, with 0 for numbers that it lacks."""
     fields = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
-    reply: JobDone = _of(JobDone, fields, data=data)
-    return reply
+    return _of(JobDone, fields, data=data)

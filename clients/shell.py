@@ -20,7 +20,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.terminal import ProgressLine, paged
 
-from .arguments import Parser, add_daemon, connected
+from .arguments import Parser
 from .blocking import Client, Handle
 from .errors import DaemonError, told
 from .results import Data
@@ -32,7 +32,15 @@ _LONGEST_HISTORY = 2_000
 def command_line() -> Parser:
     """Return the parser of the command line."""
     parser = Parser("desdaemon shell", description="A prompt for a daemon: the text protocol, or operations as JSON.")
-    add_daemon(parser)
+    parser.add_argument(
+        "endpoint",
+        nargs="?",
+        metavar="ENDPOINT",
+        help="such as tcp://host:6464; without it the daemon of this user on this machine",
+    )
+    parser.add_argument("--key", metavar="FILE", help="this client's key, made by `desdaemon keys new`")
+    parser.add_argument("--server-key", metavar="KEY", help="the daemon's public key, if the key file lacks it")
+    parser.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for it (default 5)")
     parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")
     parser.add_argument("--json", action="store_true", help='lines are operations: analyze {"moves": "f5", "level": 9}')
     return parser
@@ -44,7 +52,9 @@ def main(arguments: list[str]) -> int:
     """
     named = command_line().parse_args(arguments)
     try:
-        with connected(named) as client:
+        with Client.connect(
+            named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout
+        ) as client:
             shell = Shell(client, named.json)
             return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
     except DaemonError as error:

@@ -230,8 +230,8 @@ def _places(analysis: GameAnalysis, link: str) -> list[dict[str, object]]:
 class GameRow(NamedTuple):
     """A row of the index: a game's analysis in short.
 
-    ``summaries`` and ``worst`` are Black's and White's; a worst move is a text of ply, move and discs lost, or "".
-    ``page`` is the file of the game's page, or ""; names may be "".
+    ``summaries`` are Black's and White's; ``worst`` is the costliest move, None if no move lost discs. ``page`` is the
+    file of the game's page, or ""; names may be "".
     """
 
     number: int
@@ -240,7 +240,7 @@ class GameRow(NamedTuple):
     about: str
     result: BlackScore | None
     summaries: tuple[PlayerSummary, PlayerSummary]
-    worst: tuple[str, str]
+    worst: JudgedMove | None
     page: str
 
 
@@ -258,18 +258,32 @@ class PlayerRow(NamedTuple):
 
 def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
     """Return the named players, the most accurate first. The accuracy is the mean over all choices, 100 without any."""
-    results: dict[str, list[tuple[int, float, int]]] = {}
+    accounts: dict[str, list[PlayerSummary]] = {}
     for row in rows:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
-            if not name:
-                continue
-            results.setdefault(name, []).append((account.choices, account.accuracy, account.lost))
+            accounts.setdefault(name, []).append(account)
+    accounts.pop("", None)
     listed = []
-    for name, games in results.items():
-        choices = sum(count for count, _, _ in games)
-        accuracy = sum(count * value for count, value, _ in games) / choices if choices else 100.0
-        listed.append(PlayerRow(name, len(games), choices, accuracy, sum(lost for _, _, lost in games)))
+    for name, games in accounts.items():
+        choices = sum(one.choices for one in games)
+        accuracy = sum(one.choices * one.accuracy for one in games) / choices if choices else 100.0
+        listed.append(PlayerRow(name, len(games), choices, accuracy, sum(one.lost for one in games)))
     return sorted(listed, key=lambda player: (-player.accuracy, player.name))
+
+
+def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
+    """Return a game's row in the index; ``page`` is the file of its page, or ""."""
+    game, worst = analysis.whole, max(analysis.steps, key=lambda step: (step.loss, step.position.black_to_move))
+    return GameRow(
+        game.number,
+        game.record.black,
+        game.record.white,
+        ", ".join(analysis.about),
+        analysis.result,
+        (analysis.summary(True), analysis.summary(False)),
+        worst if worst.loss else None,
+        page,
+    )
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
@@ -311,20 +325,14 @@ def _game_table(rows: Sequence[GameRow]) -> str:
         for name, account in zip((row.black, row.white), row.summaries, strict=True):
             cells.append(f'<td class="text">{escape(name or "?")}</td>')
             cells.append(f'<td>{account.accuracy:.1f}&nbsp;%</td><td class="minor">{account.lost}</td>')
-        worse = max((0, 1), key=lambda side: _cost(row, side))
-        worst = row.summaries[worse].worst
-        text = escape(row.worst[worse])
+        worst = row.worst
+        text = f"{worst.ply}. {move_text(worst.move)}, {worst.loss}" if worst else ""
         if worst and row.page:
-            text = f'<a href="{escape(row.page)}#{worst}">{text}</a>'
+            text = f'<a href="{escape(row.page)}#{worst.ply}">{text}</a>'
         cells.append(f'<td class="text">{winner(row.result)}</td><td class="minor">{text}</td>')
         cells.append(f'<td class="text minor">{escape(row.about)}</td>')
         body.append(f"<tr>{''.join(cells)}</tr>")
     return table("Games", "index", _HEADS, body)
-
-
-def _cost(row: GameRow, side: int) -> int:
-    """Return the discs that the costliest move of Black (``side`` 0) or White (1) lost, 0 if none did."""
-    return int(row.worst[side].rpartition(" ")[2] or 0)
 
 
 def _player_table(listed: Sequence[PlayerRow]) -> str:

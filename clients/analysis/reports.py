@@ -24,7 +24,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 
 from .game import MARKS, GameAnalysis, as_json, line_text, result_text, side_names
-from .page import GameRow, index_page
+from .page import GameRow, index_page, row_of
 from .page import page as game_page
 
 _HALF = 16
@@ -215,20 +215,6 @@ def text_line(row: GameRow) -> str:
 
 
 TEXT_HEAD = f"{'game':>5}  {'':33}  {'':9}  {'Black, lost':>12}  {'White, lost':>12}\n"
-
-
-def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
-    """Return a game's row in the index; ``page`` is the file of its page, or ""."""
-    accounts = (analysis.summary(True), analysis.summary(False))
-    worst = []
-    for account in accounts:
-        step = analysis.steps[account.worst - 1] if account.worst else None
-        worst.append(f"{step.ply}. {move_text(step.move)}, {step.loss}" if step else "")
-    about = ", ".join(analysis.about)
-    record = analysis.whole.record
-    return GameRow(
-        analysis.whole.number, record.black, record.white, about, analysis.result, accounts, (worst[0], worst[1]), page
-    )
 
 
 class Collection:

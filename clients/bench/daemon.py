@@ -11,13 +11,12 @@ from typing import Any
 
 import zmq
 
+from desdaemon.clients.connection import started
 from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
 from desdaemon.clients.match.engine_process import OWN_COMMAND
-from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.wire import codec, constants
-from desdaemon.protocol.wire.connection import read_connection
 
 PROGRAM = OWN_COMMAND
 _START_S, _REPLY_S, _END_S = 120, 600, 30
@@ -71,16 +70,11 @@ class BenchDaemon:
         """Wait for the daemon's endpoints, give it an empty book, and load its engine by a search. Raises `NoDaemon` if
         the daemon ends or has no endpoints after `_START_S` seconds, `DaemonError` if it does not reply.
         """
-        due = time.monotonic() + _START_S
-        while not file.exists():
-            if self.process.poll() is not None or time.monotonic() > due:
-                said = (self._folder / "log").read_text(errors="replace").strip()
-                raise NoDaemon(f"the daemon to be measured did not start: {said[-500:]}")
-            time.sleep(0.02)
         try:
-            self.connection = read_connection(str(file))
-        except BadInput as error:
-            raise NoDaemon(str(error)) from None
+            self.connection = started(self.process, file, _START_S)
+        except NoDaemon as error:
+            said = (self._folder / "log").read_text(errors="replace").strip()
+            raise NoDaemon(f"{error.message}: {said[-500:]}") from None
         self.ipc = self.connection.endpoints[0]
         self.tcp = next(endpoint for endpoint in self.connection.endpoints if endpoint.startswith("tcp:"))
         with BenchPeer(self.ipc) as peer:

@@ -12,25 +12,20 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from desdaemon.clients.arguments import print_text
 from desdaemon.protocol import ggs
 from desdaemon.protocol.system import logs, platform
 
-from .player import Answer, Connect, End, Instruction, Player, Save, Send, Show, StartSearch, StopSearch
+from .player import Connect, End, Instruction, Player, Save, Send, Show, StartSearch, StopSearch
+from .thinking import Thinker
 
 _TICK_S = 1.0
 _CALL_S = 30.0
 PROGRAM = "desdaemon ggs"
 
 Event = Callable[[], Iterable[Instruction]]
-
-
-class Thinks(Protocol):
-    """Finds moves; a cancelled search ends soon."""
-
-    async def think(self, search: StartSearch) -> Answer: ...
 
 
 class Outside(NamedTuple):
@@ -48,7 +43,7 @@ class ServerSession:
     call its methods on the event loop that awaits `run`.
     """
 
-    def __init__(self, outside: Outside, player: Player, thinker: Thinks) -> None:
+    def __init__(self, outside: Outside, player: Player, thinker: Thinker) -> None:
         self._outside, self._player, self._thinker = outside, player, thinker
         self._events: asyncio.Queue[tuple[asyncio.Task[None] | None, Event]] = asyncio.Queue()
         self._call: asyncio.Task[None] | None = None

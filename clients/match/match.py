@@ -100,11 +100,10 @@ def main(arguments: list[str]) -> int:
                 if page:
                     page.finish(journal.games, ending.kind, ending.program)
                 about = _about(options, setting, openings, ending, begun, resumed)
-                _write(options, setting, journal, ending, about, programs)
+                names = _names(setting, journal.games)
+                result = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
+                _write(options, setting, result, ending, about, programs)
                 if options.book_results and ending.kind != "stopped":
-                    result = outcome(
-                        journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
-                    )
                     # The match has ended its own process groups.
                     counting = ProcessGroups()
                     signals.stop = counting.stop
@@ -319,16 +318,11 @@ def _concurrency(text: str, commands: list[list[str]]) -> int:
     threads that a program has, at least 1, because only one side of a game thinks. Raises `BadInput` for other text.
     """
     if text == "cores":
-        return max(1, _cores() // max(map(_threads, commands)))
+        return max(1, processors() // max(map(_threads, commands)))
     number = whole_number(text)
     if number is None or not 1 <= number <= 256:
         raise BadInput(f"--concurrency {quoted(text)}: expected a whole number from 1 to 256, or cores")
     return number
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return processors()
 
 
 def _threads(command: list[str]) -> int:
@@ -381,8 +375,8 @@ def _setting(
     _folder("--page", options.page)
     schedule = Schedule(len(asked.commands), options.tournament, games, len(openings.openings))
     _mention_openings(options, schedule, openings)
-    if asked.concurrency > _cores() and any(control.limited for control in asked.controls):
-        _mention(f"{asked.concurrency} timed games at a time on {plural(_cores(), 'core')}: unreliable times")
+    if asked.concurrency > processors() and any(control.limited for control in asked.controls):
+        _mention(f"{asked.concurrency} timed games at a time on {plural(processors(), 'core')}: unreliable times")
     programs = [
         Program(command, detected_protocol(command, groups) if name == "auto" else name, alias, control)
         for command, name, alias, control in zip(
@@ -514,7 +508,7 @@ def _about(
         "ended": _iso(ended),
         "seconds": round(ended - begun, 3),
         "resumed_games": resumed,
-        "machine": {"system": platform.platform(), "python": platform.python_version(), "cores": _cores()},
+        "machine": {"system": platform.platform(), "python": platform.python_version(), "cores": processors()},
         "settings": {
             "tournament": setting.schedule.kind,
             "games_per_pairing": setting.schedule.games,
@@ -535,14 +529,12 @@ def _iso(seconds: float) -> str:
 def _write(
     options: argparse.Namespace,
     setting: Setting,
-    journal: Journal,
+    result: MatchOutcome,
     ending: Ending,
     about: dict[str, Any],
     programs: list[dict[str, Any]],
 ) -> None:
-    names = _names(setting, journal.games)
-    result = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
-    heading = _heading(setting, names)
+    heading = _heading(setting, result.names)
     text = report(result, heading, [program.control for program in setting.programs])
     written = json.dumps(json_report(result, about, programs), indent=1)
     if options.save:
@@ -552,7 +544,7 @@ def _write(
             Path(options.json).write_text(written + "\n", encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--json {quoted(options.json)}: {error.strerror}") from None
-    if ending.kind != "error" or journal.games:
+    if ending.kind != "error" or result.games:
         print_text(written + "\n" if options.json == "-" else text)
 
 

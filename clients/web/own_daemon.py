@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from desdaemon.clients.connection import started
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.match.engine_process import OWN_COMMAND
 from desdaemon.clients.match.process_groups import GROUPS
@@ -20,12 +20,10 @@ from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, platform
-from desdaemon.protocol.wire.connection import read_connection
 
 _START_S = 300.0
 """Seconds for the start; the first one on a machine compiles the engine."""
 
-_POLL_S = 0.02
 _END_S = 20.0
 
 
@@ -65,7 +63,6 @@ class OwnDaemon:
         self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
         folder = Path(self._folder.name)
         self.key: str | None = None
-        connection = folder / "connection.json"
         # The default data folder may belong to a running daemon.
         command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]
@@ -76,17 +73,11 @@ class OwnDaemon:
         except OSError as error:
             self._folder.cleanup()
             raise NoDaemon(f"{sys.executable}: {error.strerror}") from None
-        due = time.monotonic() + _START_S
-        while not connection.exists():
-            if self._process.poll() is not None or time.monotonic() > due:
-                self.close()
-                raise NoDaemon("the daemon started for the page has ended: see its messages above")
-            time.sleep(_POLL_S)
         try:
-            endpoints = read_connection(str(connection))
-        except (BadInput, OSError) as error:
+            endpoints = started(self._process, folder / "connection.json", _START_S)
+        except NoDaemon as error:
             self.close()
-            raise NoDaemon(str(error)) from None
+            raise NoDaemon(f"{error.message}: see its messages above") from None
         self.endpoint, self.key = endpoints.endpoints[0], endpoints.key_file
 
     def close(self) -> None:
