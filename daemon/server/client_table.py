@@ -44,10 +44,8 @@ class Connected(Protocol):
 class PresentClient(ABC):
     """A client as the table sees it. Only the table writes these attributes, except ``seen``."""
 
-    def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
+    def __init__(self, key: Hashable, *, named: bool) -> None:
         self.key = key
-        self.label = name
-        """Name of the client in log lines."""
         self.named = named
         """Whether the client gave a routing id, and so can come back."""
         self.connection: Any = None
@@ -121,7 +119,7 @@ class ClientTable(Generic[C]):
 
         if len(self._clients) < self._most:
             return []
-        return self._forget(min(self._clients.values(), key=worth), "evicted")
+        return self._forget(min(self._clients.values(), key=worth))
 
     def add(self, client: C) -> None:
         """Add a new client, which has no connection yet; call `joined` next."""
@@ -146,7 +144,7 @@ class ClientTable(Generic[C]):
         if client.named:
             return []
         instructions = [Instruction(Action.CLEAR, client), Instruction(Action.END_SESSION, client)]
-        return instructions if client.waits else instructions + self._forget(client, "forgotten")
+        return instructions if client.waits else instructions + self._forget(client)
 
     def tidy(self, now: float) -> list[Instruction[C]]:
         """Return instructions to cancel the requests, and drop the replies, of clients gone for ``grace_s`` seconds.
@@ -163,10 +161,10 @@ class ClientTable(Generic[C]):
                 instructions += [Instruction(Action.CANCEL, client), Instruction(Action.CLEAR, client)]
             comes_back = client.named and client.has_session
             if away >= (self._session_s if comes_back else self._grace_s):
-                instructions += self._forget(client, "forgotten")
+                instructions += self._forget(client)
         return instructions
 
-    def _forget(self, client: C, why: str) -> list[Instruction[C]]:
+    def _forget(self, client: C) -> list[Instruction[C]]:
         self._clients.pop(client.key, None)
         connection, client.connection = client.connection, None
         # Late replies must not fill the outbox again.

@@ -70,7 +70,7 @@ class SocketClient(ClientRecord, PresentClient):
 
     def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: SendQueue, total: ByteTotal) -> None:
         ClientRecord.__init__(self, name, acceptor.role)
-        PresentClient.__init__(self, key, name, named=key[3] == 0)
+        PresentClient.__init__(self, key, named=key[3] == 0)
         self.acceptor = acceptor
         self.user = key[1]
         """The client's public key in Z85, or ""."""

@@ -1,24 +1,22 @@
-"""Metrics over HTTP, for Prometheus and similar programs: ``GET /metrics``, on the loop of the sockets."""
+"""Metrics over HTTP, for Prometheus and similar programs: ``GET /metrics``, on threads of their own."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import socket
-import time
+import sys
 from collections.abc import Callable
-from functools import partial
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 
+from desdaemon.core.threads import begin
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import platform
-from desdaemon.server.transport.poller import READ, WRITE, Poller
+from desdaemon.protocol.system import logs, platform
 
 from .endpoints import is_loopback
 
 _CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-_LONGEST_REQUEST = 8192
-_MOST_CONNECTIONS = 32
 _PATIENCE_S = 10.0
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
@@ -36,104 +34,58 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
     return match[1].strip("[]"), int(match[2])
 
 
-class _Exchange:
-    """An HTTP connection: the request received so far, and the response left to send."""
+class Scrape(ThreadingTCPServer):
+    """Answers requests for the metrics, each connection on a thread."""
 
-    def __init__(self, accepted: socket.socket, since: float) -> None:
-        self.socket = accepted
-        self.since = since
-        self.request = b""
-        self.response: memoryview | None = None
-
-
-class Scrape:
-    """Answers requests for the metrics, over a few connections at a time. For the loop's thread, except `__init__`."""
+    daemon_threads = True
 
     def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
         """Listen at ``port`` of ``host``; ``text`` returns the metrics. Raises `BadInput` if it cannot listen there."""
-        self._text = text
-        self._poller: Poller | None = None
-        self._exchanges: dict[int, _Exchange] = {}
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listening = socket.socket(family, socket.SOCK_STREAM)
+        self.text = text
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Exchange, bind_and_activate=False)
         try:
-            platform.claim_port(self._listening)
-            self._listening.bind((host, port))
-            self._listening.listen()
+            platform.claim_port(self.socket)
+            self.server_bind()
+            self.server_activate()
         except OSError as error:
-            self._listening.close()
+            self.server_close()
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error
             raise BadInput(f"--metrics {host}:{port}: {reason}") from None
-        self._listening.setblocking(False)
-        self.port: int = self._listening.getsockname()[1]
+        self.port: int = self.socket.getsockname()[1]
 
-    def attach(self, poller: Poller) -> None:
-        """Answer requests from now on, on the thread that runs ``poller``."""
-        self._poller = poller
-        poller.register(self._listening.fileno(), READ, self._on_listening)
+    def start(self) -> None:
+        """Answer requests from now on."""
+        begin(self.serve_forever, "metrics")
 
-    def _on_listening(self, mask: int) -> None:
-        assert self._poller is not None
-        now = time.monotonic()
-        with contextlib.suppress(OSError):
-            accepted, _ = self._listening.accept()
-            accepted.setblocking(False)
-            if len(self._exchanges) >= _MOST_CONNECTIONS:
-                self._close(min(self._exchanges.values(), key=lambda exchange: exchange.since))
-            exchange = self._exchanges[accepted.fileno()] = _Exchange(accepted, now)
-            self._poller.register(accepted.fileno(), READ, partial(self._on_exchange, exchange))
-        for late in [exchange for exchange in self._exchanges.values() if now - exchange.since > _PATIENCE_S]:
-            self._close(late)
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report an error, unless it is that of a connection that has ended or taken too long."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):
+            logs.message(f"metrics: {error!r}", level="error")
 
-    def _on_exchange(self, exchange: _Exchange, mask: int) -> None:
-        try:
-            if exchange.response is None:
-                self._read(exchange)
-            else:
-                self._write(exchange)
-        except (BlockingIOError, InterruptedError):
+
+class _Exchange(BaseHTTPRequestHandler):
+    """An HTTP connection: a request and its response."""
+
+    server: Scrape
+    timeout = _PATIENCE_S
+
+    def do_GET(self) -> None:
+        """Send the metrics; of another path, status 404."""
+        if self.path.partition("?")[0] not in ("/metrics", "/"):
+            self.send_error(404, "expected /metrics")
             return
-        except OSError:
-            self._close(exchange)
+        content = self.server.text().encode()
+        self.send_response(200)
+        self.send_header("Content-Type", _CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
-    def _read(self, exchange: _Exchange) -> None:
-        assert self._poller is not None
-        data = exchange.socket.recv(_LONGEST_REQUEST)
-        exchange.request += data
-        if b"\r\n\r\n" in exchange.request or b"\n\n" in exchange.request:
-            exchange.response = memoryview(self._respond(exchange.request))
-            self._poller.modify(exchange.socket.fileno(), WRITE)
-            self._write(exchange)
-        elif not data or len(exchange.request) > _LONGEST_REQUEST:
-            self._close(exchange)
+    do_HEAD = do_GET
 
-    def _write(self, exchange: _Exchange) -> None:
-        assert exchange.response is not None
-        exchange.response = exchange.response[exchange.socket.send(exchange.response) :]
-        if not exchange.response:
-            self._close(exchange)
-
-    def _respond(self, request: bytes) -> bytes:
-        method, _, rest = request.split(b"\r\n", 1)[0].partition(b" ")
-        path = rest.split(b" ")[0].split(b"?")[0]
-        if path not in (b"/metrics", b"/"):
-            status, kind, body = "404 Not Found", "text/plain", "expected /metrics\n"
-        elif method not in (b"GET", b"HEAD"):
-            status, kind, body = "405 Method Not Allowed", "text/plain", "expected GET\n"
-        else:
-            status, kind, body = "200 OK", _CONTENT_TYPE, self._text()
-        content = body.encode()
-        head = (
-            f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
-            "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
-        )
-        return head.encode() + (b"" if method == b"HEAD" else content)
-
-    def _close(self, exchange: _Exchange) -> None:
-        assert self._poller is not None
-        descriptor = exchange.socket.fileno()
-        if self._exchanges.pop(descriptor, None) is not None:
-            self._poller.unregister(descriptor)
-            with contextlib.suppress(OSError):
-                exchange.socket.shutdown(socket.SHUT_WR)
-            exchange.socket.close()
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Log nothing: programs ask every few seconds."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import ctypes
 import gc
 import os
 import signal
@@ -45,7 +46,6 @@ from desdaemon.protocol.wire.constants import VERSION
 from .backups import BACKUPS_FOLDER, BackupPlan, Backups
 from .endpoints import open_acceptors
 from .keys import KeyStore
-from .memory import spare_memory
 from .scrape import Scrape
 from .sockets import Sockets
 from .supervisor import RESTARTS
@@ -135,7 +135,6 @@ class DaemonServer:
         self._scrape: Scrape | None = None
         if options.metrics is not None:
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
-            self._scrape.attach(self._sockets.poller)
         services.health.restarts = int(os.environ.pop(RESTARTS, "0"))
         self._jobs.on_change = self._publish_job
         self._jobs.prepare = step_back
@@ -177,6 +176,7 @@ class DaemonServer:
         connection_file = ConnectionFile(VERSION, os.getpid(), __version__, *reached)
         replace(connection_path(), connection_file.text().encode(), mode=PRIVATE)
         if self._scrape is not None:
+            self._scrape.start()
             self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
 
@@ -329,11 +329,29 @@ def _opened(
     sys.setswitchinterval(_SWITCH_S)
     # Each client needs a descriptor.
     platform.raise_open_files()
-    spare_memory()
+    _spare_memory()
     made_folder(options.data_folder)
     server = DaemonServer(settings, options, log, scheduler, books)
     gc.freeze()
     return server
+
+
+def _spare_memory() -> None:
+    """Set up glibc's malloc (mallopt(3)) so that it returns free memory although threads come and go for weeks.
+
+    By default it keeps a heap for nearly each thread and, once a large block was freed, takes blocks of that size from
+    these heaps, which fragments them. After 3,000 connections had sent four requests each, with messages of up to 300
+    KB, the heap stayed at 23 MB with these settings and at 35 MB without. `malloc_trim` as well gained nothing.
+    """
+    if sys.platform != "linux":
+        return
+    arena_max, mmap_threshold, trim_threshold = -8, -3, -1
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(arena_max, 2)
+        # Larger than nearly all messages, so that only large ones get pages of their own.
+        mallopt(mmap_threshold, 256 << 10)
+        mallopt(trim_threshold, 16 << 20)
 
 
 class _Signals:

@@ -99,7 +99,7 @@ class Office:
                 connected = [action for action, _, _ in evictions if action is Action.CLOSE]
                 assert not connected or all(other.connection is not None for other in before if other is not evicted)
             self.apply(evictions)
-            guest = Guest(name, str(name), named=name < 2)
+            guest = Guest(name, named=name < 2)
             self.table.add(guest)
         self.links += 1
         link = Link(self.links)

@@ -49,7 +49,7 @@ def test_it_is_what_the_operation_says(scraped: tuple[Served, int]) -> None:
 def test_anything_else_is_refused(scraped: tuple[Served, int]) -> None:
     _, port = scraped
     assert fetched(port, path="/else")[0] == 404
-    assert fetched(port, "POST")[0] == 405
+    assert fetched(port, "POST")[0] == 501
     assert fetched(port, "HEAD") == (200, fetched(port)[1], "")
     for sent in (b"\r\n\r\n", b"\xff" * 20 + b"\r\n\r\n", b"x" * 100_000):
         with socket.create_connection(("127.0.0.1", port), 30) as raw:
