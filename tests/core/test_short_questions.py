@@ -59,7 +59,7 @@ def test_every_question_gets_its_turn(slots: int, events: list[tuple[str, int]])
         if event == "put":
             costs[len(costs)] = value
             waiting.append(len(costs) - 1)
-            asked += queue.put(len(costs) - 1, value)
+            asked += queue.put([(len(costs) - 1, value)])
         elif event == "begin" and asked:
             begin()
         elif event == "remove":
@@ -83,11 +83,12 @@ class Question(NamedTuple):
     """A question whose number is its player's discs."""
 
     position: Position
-    limits: Limits
+    limits: Limits = Limits(5)
+    short_us: int = 150
 
 
-def questions(*numbers: int) -> list[tuple[Question, int]]:
-    return [(Question(Position(number, 0, True), Limits(5)), 150) for number in numbers]
+def questions(*numbers: int) -> list[Question]:
+    return [Question(Position(number, 0, True)) for number in numbers]
 
 
 class PretendedSearches:
@@ -136,10 +137,10 @@ class Asked:
     def submit(self, *numbers: int) -> None:
         self.turns.submit(OWNER, self, questions(*numbers))
 
-    def short_answered(self, question: Question, result: Result) -> None:
+    def short_answered(self, results: Sequence[tuple[Question, Result]]) -> None:
         with self._news:
-            assert result.nodes == question.position.player
-            self.answers.append(result.nodes)
+            assert all(result.nodes == question.position.player for question, result in results)
+            self.answers += [result.nodes for _, result in results]
             self._news.notify_all()
 
     def short_failed(self, error: Exception) -> None:

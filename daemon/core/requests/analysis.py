@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +20,7 @@ from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
-from desdaemon.engine.limits import MAX_LEVEL, estimated_us, level_limits
+from desdaemon.engine.limits import MAX_LEVEL, level_limits
 from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
@@ -230,26 +231,26 @@ class PendingAnalysis:
         """Answer questions by the rules, the book or the cache, and queue those that can share a turn. The others are
         appended to ``rest``, each with the book's moves that need no search. Preliminary answers are sent as partials.
         """
-        short: list[tuple[Question, int]] = []
+        short: list[Question] = []
+        turns = self.service.turns
         for question in questions:
             moves, sufficient = book_answer(self.service.books, question)
             answer = self._known(question, moves, sufficient=sufficient)
             if answer is not None:
-                self.answered(question.number, answer)
+                self.answered([(question.number, answer)])
                 continue
             if moves and self._tells_book:
                 preliminary = question.answer(moves[: self._terms.multipv])
                 self._preliminary[question.number] = preliminary
                 self._receiver.partial({**preliminary, "done": False})
-            estimated_us = self._short_us(question)
-            if estimated_us:
-                short.append((question, estimated_us))
+            if question.short_us and turns is not None:
+                short.append(question)
             else:
                 rest.append((question, moves if sufficient else []))
-        if short and self.service.turns is not None:
-            self.service.turns.submit(self.owner, self, short)
+        if short and turns is not None:
+            turns.submit(self.owner, self, short)
             if self.cancelled:
-                self.service.turns.cancel(self.owner, self)
+                turns.cancel(self.owner, self)
 
     def _known(self, question: Question, book: list[Data], *, sufficient: bool) -> Data | None:
         """Return an answer without a search: by the rules, the book or the cache; None if a search is needed.
@@ -268,21 +269,11 @@ class PendingAnalysis:
             return question.answer(moves) if complete else None
         # A deterministic answer cannot come from the cache: several threads, or a table with other results, may have
         # made it.
-        if question.allow != rules.FULL or terms.deterministic:
+        if terms.restricted or terms.deterministic:
             return None
         # A cached result of sufficient depth also answers a search with limits on nodes or time.
         lines = self.service.cache.get(question.canonical, terms.multipv, limits.depth, limits.selectivity)
         return question.answer([line_data(line) for line in lines], cached=True) if lines is not None else None
-
-    def _short_us(self, question: Question) -> int:
-        """Return the estimated time of a question's search in µs; 0 if it cannot share a turn."""
-        terms = self._terms
-        # A shared turn sends no partials and does not charge the node budget.
-        if self.service.turns is None or terms.game_nodes or self._interval or terms.multipv > 1:
-            return 0
-        if question.allow != rules.FULL or terms.deterministic:
-            return 0
-        return estimated_us(question.limits, question.position.empties)
 
     def _search_more(self) -> None:
         """Pass waiting questions to the scheduler, as long as it has fewer than ``_most_searches`` of this analysis."""
@@ -309,27 +300,32 @@ class PendingAnalysis:
         if self.service.turns is not None:
             self.service.turns.cancel(self.owner, self)
 
-    def short_answered(self, question: Question, result: Result) -> None:
-        self.service.health.searched(result.nodes)
-        if not self.cancelled:
-            self.service.cache.put(question.canonical, result.lines)
-            moves = [line_data(line) for line in result.lines]
-            self.answered(question.number, question.answer(moves, result.nodes, result.time_ms))
+    def short_answered(self, results: Sequence[tuple[Question, Result]]) -> None:
+        answers = []
+        for question, result in results:
+            self.service.health.searched(result.nodes)
+            if not self.cancelled:
+                self.service.cache.put(question.canonical, result.lines)
+                moves = [line_data(line) for line in result.lines]
+                answers.append((question.number, question.answer(moves, result.nodes, result.time_ms)))
+        if answers:
+            self.answered(answers)
 
     def short_failed(self, error: Exception) -> None:
         self.failed(RequestError("internal", str(error)))
 
-    def answered(self, number: int, data: Data) -> None:
-        """Store the answer to the question ``number``, and send the final or start searches that wait. The answer is
-        sent as a partial too: always for a game, for a list if the request wants partials.
+    def answered(self, answers: list[tuple[int, Data]]) -> None:
+        """Store answers, each with the number of its question, and send the final or start searches that wait. The
+        answers are sent as partials too: always for a game, for a list if the request wants partials.
         """
         with self._lock:
-            # The partial is sent under the lock, so that no partial of the unfinished search follows it.
-            if self._tells_done:
-                self._receiver.partial({**data, "done": True})
-            self._answers[number] = data
-            self._searches.pop(number, None)
-            self._left -= 1
+            for number, data in answers:
+                # The partial is sent under the lock, so that no partial of the unfinished search follows it.
+                if self._tells_done:
+                    self._receiver.partial({**data, "done": True})
+                self._answers[number] = data
+                self._searches.pop(number, None)
+            self._left -= len(answers)
             last = self._left == 0
         if last:
             self._finish()
@@ -437,7 +433,7 @@ class QuestionSearch(ResumableSearch):
             data["stopped"] = True
         if result.threads > 1:
             data["threads"] = result.threads
-        self._analysis.answered(question.number, data)
+        self._analysis.answered([(question.number, data)])
 
     def fail(self, error: Exception) -> None:
         if not isinstance(error, EngineFailure):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.engine.limits import Limits, level_limits
+from desdaemon.engine.limits import Limits, estimated_us, level_limits
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text, discs_text, move_text, moves_text
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
@@ -62,8 +62,13 @@ class Terms:
         """Most threads that may search a position together, 0 for all idle ones; 1 in a game or list."""
         self._allow: list[str] | None = values.get("allow")
         self._avoid: list[str] = values.get("avoid") or []
-        self._limits: dict[int, Limits] = {}
-        """Limits by the number of empties."""
+        self.restricted = self._allow is not None or bool(self._avoid)
+        """Whether some moves are not to be considered."""
+        self._limits: dict[int, tuple[Limits, int]] = {}
+        """Limits, and the estimate `Question.short_us`, by the number of empties."""
+        # A shared turn answers with one line, sends no partials and does not charge the node budget.
+        self._shares_turns = not (self.multipv > 1 or values.get("partial_ms") or self.game_nodes)
+        self._shares_turns = self._shares_turns and not (self.restricted or self.deterministic)
         self._check(values)
         self.any_depth = (
             self.depth is None and self.level is None and bool(self.nodes or self.time_ms or self.game_nodes)
@@ -96,12 +101,14 @@ class Terms:
         raised if `allow` has an illegal move or no legal move is left.
         """
         empties = position.empties
-        limits = self._limits.get(empties)
-        if limits is None:
-            limits = self._limits[empties] = self._limits_with(empties)
-        allow = rules.FULL if self._allow is None and not self._avoid else self._allowed(position)
+        known_limits = self._limits.get(empties)
+        if known_limits is None:
+            limits = self._limits_with(empties)
+            short_us = estimated_us(limits, empties) if self._shares_turns else 0
+            known_limits = self._limits[empties] = limits, short_us
+        allow = self._allowed(position) if self.restricted else rules.FULL
         over, canonical = facts or (position.over, rules.canonical_with_symmetry(*position[:2]))
-        return Question(self, number, position, limits, allow, over, canonical)
+        return Question(self, number, position, *known_limits, allow, over, canonical)
 
     def _limits_with(self, empties: int) -> Limits:
         if self.level is not None:
@@ -138,6 +145,7 @@ class Terms:
 class Question(NamedTuple):
     """A position of a request, with its limits; ``number`` is its index in the request.
 
+    ``short_us`` is the estimated time of its search in µs, 0 if the search cannot share a turn of a search thread.
     ``allow`` is a mask of the moves to consider, ``over`` tells whether the game is over, and ``canonical`` is the
     position in canonical form.
     """
@@ -146,6 +154,7 @@ class Question(NamedTuple):
     number: int
     position: Position
     limits: Limits
+    short_us: int
     allow: int
     over: bool
     canonical: Canonical
@@ -237,7 +246,7 @@ def check_list(values: Data) -> None:
 def line_data(line: Line) -> Data:
     """Return a line of a search as an item of ``moves``; scores in discs for the side to move at the root."""
     return {
-        "move": moves_text((line.move,)),
+        "move": move_text(line.move).lower(),
         "score": line.score,
         "lower": line.lower,
         "upper": line.upper,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from .loader import EngineFailure
@@ -44,6 +44,10 @@ class ShortQuestion(Protocol):
     def limits(self) -> Limits:
         """The limits of its search."""
 
+    @property
+    def short_us(self) -> int:
+        """The estimated time of its search in µs."""
+
 
 Q = TypeVar("Q", bound=ShortQuestion, contravariant=True)
 
@@ -51,8 +55,8 @@ Q = TypeVar("Q", bound=ShortQuestion, contravariant=True)
 class QuestionReceiver(Protocol[Q]):
     """Gets the results of its questions, on search threads."""
 
-    def short_answered(self, question: Q, result: Result) -> None:
-        """Receive the result of a question."""
+    def short_answered(self, results: Sequence[tuple[Q, Result]]) -> None:
+        """Receive the results of some questions."""
 
     def short_failed(self, error: Exception) -> None:
         """Receive the error for a question that cannot be searched; called once for each such question."""
@@ -75,10 +79,12 @@ class QuestionQueue(Generic[_Question]):
         self._total_us = 0
         self.turn_waiting = False
 
-    def put(self, question: _Question, estimated_us: int) -> bool:
-        """Add a question and its estimated µs of work. Returns whether the caller must add a turn to the scheduler."""
-        self.waiting.append((question, estimated_us))
-        self._total_us += estimated_us
+    def put(self, questions: list[tuple[_Question, int]]) -> bool:
+        """Add questions, each with its estimated µs of work. Returns whether the caller must add a turn to the
+        scheduler.
+        """
+        self.waiting += questions
+        self._total_us += sum(estimated_us for _, estimated_us in questions)
         return self._ask()
 
     def remove(self, unwanted: Callable[[_Question], bool]) -> None:
@@ -133,12 +139,12 @@ class QuestionTurns:
         self._lock = threading.Lock()
         self._queues: dict[Owner, QuestionQueue[_Asked]] = {}
 
-    def submit(self, owner: Owner, receiver: QuestionReceiver[Q], questions: list[tuple[Q, int]]) -> None:
-        """Queue questions of ``owner``, in this order, each with its estimated µs; ``receiver`` gets the results."""
+    def submit(self, owner: Owner, receiver: QuestionReceiver[Q], questions: list[Q]) -> None:
+        """Queue questions of ``owner``, in this order; ``receiver`` gets the results."""
+        rows: list[tuple[_Asked, int]] = [((receiver, question), question.short_us) for question in questions]
         with self._lock:
-            queue = self._queue(owner)
-            wanted = [queue.put((receiver, question), estimated_us) for question, estimated_us in questions]
-        self._request(owner, wanted=any(wanted))
+            wanted = self._queue(owner).put(rows)
+        self._request(owner, wanted=wanted)
 
     def cancel(self, owner: Owner, receiver: QuestionReceiver[Any]) -> None:
         """Remove the waiting questions of a receiver; those in a running turn are answered all the same."""
@@ -219,14 +225,17 @@ class _SharedTurn(Work):
             self._searches = None
         nodes = 0
         unfinished = []
+        answers: dict[QuestionReceiver[Any], list[tuple[ShortQuestion, Result]]] = {}
         for row, result in zip(rows, results, strict=True):
             if result is None:
                 unfinished.append(row)
-                continue
-            nodes += result.nodes
-            receiver, question = row[0]
+            else:
+                nodes += result.nodes
+                receiver, question = row[0]
+                answers.setdefault(receiver, []).append((question, result))
+        for receiver, answered in answers.items():
             try:
-                receiver.short_answered(question, result)
+                receiver.short_answered(answered)
             except Exception:
                 self._turns.mistake()
         self.workers.scheduler.accounts.searched(self.key, nodes)
