@@ -111,56 +111,6 @@ def test_a_script_goes_on_after_lines_that_are_wrong(dialogue: BookDialogue, tmp
         assert dialogue.text.leaving is None, line
 
 
-def test_a_score_by_hand_outranks_searches_and_survives(dialogue: BookDialogue, tmp_path: Path) -> None:
-    grown(dialogue)
-    dialogue.say("book edit f5 11")
-    assert "Best score: +11 [+11, +11]" in dialogue.lines("book show")
-    path = tmp_path / "b.book"
-    dialogue.say(f"book save {path}")
-    dialogue.say("book deepen 2")
-    dialogue.say("book learn 8 3 5 3 2")
-    dialogue.say("book fix")
-    dialogue.reopen(path)
-    dialogue.say("play f5")
-    assert dialogue.lines("book show")[11].endswith("(set by hand)")
-    dialogue.say("init")
-    dialogue.say("book delete f5")
-    assert "no errors" in dialogue.say("book verify")
-    # The score went with its position, and no other is known until a search.
-    assert dialogue.lines("book show")[12] == "Best score: ?"
-    dialogue.say("book fix")
-    assert dialogue.lines("book show")[12].startswith("Best score: -1 [")
-
-
-def test_results_of_games_are_counted_once_and_move_after_a_loss(dialogue: BookDialogue, tmp_path: Path) -> None:
-    won, lost = tmp_path / "won.ggf", tmp_path / "lost.ggf"
-    head = "(;GM[Othello]PB[{}]PW[b]RE[{}]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]"
-    moves = "B[F5]W[D6]B[C3]W[D3]B[C4];)"
-    won.write_text(head.format("a", "+10.000") + moves + "\n")
-    lost.write_text(head.format("c", "-6.000") + moves + "\n")
-    dialogue.say("book new 1 8")
-    assert "2 games of 2 files" in dialogue.say(f"book add {tmp_path}")
-    assert results(dialogue) == (1.0, 0.0, 1.0)
-    assert results(dialogue, "f5") == (1.0, 0.0, 1.0)
-    dialogue.say(f"book add {won}")
-    assert results(dialogue, "f5") == (1.0, 0.0, 1.0)
-    won.write_text(head.format("d", "+10.000") + moves + "\n")
-    dialogue.say(f"book add {won}")
-    assert results(dialogue, "f5", "d6") == (2.0, 0.0, 1.0)
-    dialogue.say("init")
-    dialogue.say("play f5d6c3d3c4")
-    dialogue.say("book adjust black")
-    one, _, other = results(dialogue, "f5d6c3d3c4")
-    assert other < 2.4
-    assert one > 1.0
-    assert results(dialogue) == (2.0, 0.0, 1.0)
-    position = dialogue.session.game.position
-    dialogue.say("book-choice results")
-    dialogue.say("book-seed 3")
-    assert dialogue.say("go").split()[-1] in ("F5", "D3", "C4", "E6")
-    assert dialogue.books.choose(position.player, position.opponent, dialogue.session.settings) is not None
-
-
 def test_games_added_without_searches_and_fixed_make_the_same_book(dialogue: BookDialogue, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text(f"{GAME}\n")

@@ -1,10 +1,8 @@
 """Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
 
-import itertools
 import lzma
 import struct
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -396,55 +394,6 @@ def test_a_packed_text_is_made_of_streams_by_all_threads(tmp_path: Path, monkeyp
     assert told == sorted(told)
     assert {total for _, total in told} == {len(book)}
     assert contents(text.read(packed).book) == contents(text.read(plain).book)
-
-
-def test_the_progress_of_packing_moves_within_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    book = enumerate_book(5, BookOptions(min_empties=40))
-    changed = threading.Condition()
-    told, pieces = [0], [0]
-
-    class Packer:
-        """Takes a piece once the positions of those before it were reported."""
-
-        def __init__(self, **_: object) -> None:
-            pass
-
-        def compress(self, data: bytes) -> bytes:
-            with changed:
-                assert changed.wait_for(lambda: told[-1] == sum(pieces), 60)
-                pieces.append(data.count(b"\n"))
-            return b""
-
-        def flush(self) -> bytes:
-            return b""
-
-    def progress(stage: str, done: int, total: int) -> None:
-        assert total == len(book)
-        with changed:
-            told.append(done)
-            changed.notify_all()
-
-    monkeypatch.setattr(text.lzma, "LZMACompressor", Packer)
-    monkeypatch.setattr(text, "_FED", 2000)
-    monkeypatch.setattr(text, "_TOLD_S", 0.01)
-    text.write(tmp_path / "b.txt.xz", book, progress)
-    assert sum(pieces) == len(book)
-    assert len(pieces) > 10
-
-
-def test_a_piece_is_packed_in_a_part_of_a_second() -> None:
-    """A stop waits for the pieces that are being packed."""
-    content = "".join(f"{line}\n" for line in text.lines(enumerate_book(6, BookOptions(min_empties=40)))).encode()
-    packer = text.lzma.LZMACompressor(filters=text._FILTERS)
-    pieces = [content[start : start + text._FED] for start in range(0, len(content), text._FED)]
-    assert len(pieces) > 4
-    times = [time.thread_time()]
-    for piece in pieces:
-        packer.compress(piece)
-        times.append(time.thread_time())
-    packer.flush()
-    times.append(time.thread_time())
-    assert max(after - before for before, after in itertools.pairwise(times)) < 0.5
 
 
 def test_packing_is_stopped_between_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,12 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from book_dialogue import BookDialogue
-from checkout import ROOT
 from toys import contents, small_book
 
 from desdaemon.book.errors import ReadOnly, WriteFailed
@@ -101,24 +99,6 @@ def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
         assert len(store.book) <= known
     assert not list(disk.glob("*.torn-*"))
     filler.unlink()
-
-
-@pytest.mark.parametrize("options", [[], ["-keep-going", "on"]])
-def test_a_script_that_fills_the_disk_ends_with_the_command_that_did(
-    options: list[str], disk: Path, tmp_path: Path
-) -> None:
-    path = disk / "b.book"
-    with create_store(path, small_book(depth=12)) as store:
-        store.save()
-    fill(disk)
-    lines = f"book load {path}\nbook deviat\nbook deviate 3 5\nbook export {tmp_path / 'after.txt'}\nquit\n"
-    command = [sys.executable, "-m", "daemon", "-verbose", "0", *options]
-    done = subprocess.run(command, cwd=ROOT, input=lines, capture_output=True, text=True, check=False)
-    ends = not options
-    assert "No space left on device" in done.stderr
-    assert ("the script ends here (-keep-going on goes on)" in done.stderr) is ends
-    assert (tmp_path / "after.txt").exists() is not ends
-    assert done.returncode == ends
 
 
 def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_there_is_room(disk: Path) -> None:
