@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-import capabilities
 import client_types
 import edax_help
 import pytest
@@ -32,16 +31,6 @@ def test_everything_in_edax_s_help_exists_or_has_a_reason() -> None:
     missing = {name for name, here in known if not here}
     words = {f"-{name}" for name in edax_help.COMMAND_LINE}
     assert missing == edax_help.REASONS.keys() - words
-
-
-def test_every_command_of_every_protocol_is_for_something() -> None:
-    for protocol, commands in capabilities.PROTOCOLS.items():
-        used = {
-            name
-            for by_protocol in capabilities.WHAT.values()
-            for name in capabilities.named(protocol, by_protocol.get(protocol, ""))
-        }
-        assert used == commands, protocol
 
 
 def test_the_types_of_the_client_library_are_those_of_the_protocol() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from book_reply_tables import BOOK_RESULTS, STOPPED
 from markdown_tables import rows
@@ -24,8 +22,6 @@ from desdaemon.protocol.wire.messages import (
     Argument,
     Operation,
 )
-
-_Entry = TypeVar("_Entry", Argument, Field)
 
 _FEW_SHARED = 2
 """Up to this many fields in common with another shape are told again."""
@@ -67,16 +63,18 @@ def operations() -> str:
 
 
 def book_operations() -> str:
-    """The operations for the commands of the book, after the arguments and results that several of them share."""
-    arguments = _shared([_book_arguments(operation) for operation in BOOK_OPERATIONS])
-    results = _shared([BOOK_RESULTS.get(operation.name, ()) for operation in BOOK_OPERATIONS])
-    shared = [
-        "### Arguments of several operations",
-        "\n".join(map(_book_argument, arguments)),
-        "### Results of several operations",
-        "\n".join(map(_book_result, results)),
-    ]
-    return "\n\n".join([*shared, *(_book_operation(operation, arguments, results) for operation in BOOK_OPERATIONS)])
+    """The operations for the commands of the book, a line each, after that the results that they have."""
+    forms: dict[str, set[str]] = {}
+    for operation in BOOK_OPERATIONS:
+        for argument in operation.arguments:
+            forms.setdefault(argument.name, set()).add(_book_argument(argument))
+    told: set[str] = set()
+    lines = []
+    for operation in BOOK_OPERATIONS:
+        lines.append(_book_operation(operation, told))
+        # A name that stands for arguments of several types has its type each time.
+        told.update(argument.name for argument in operation.arguments if len(forms[argument.name]) == 1)
+    return "\n".join([*lines, "", "### Results of operations on the book", "", *_book_results()])
 
 
 def shapes() -> str:
@@ -94,14 +92,17 @@ def _operation(operation: Operation, first: Mapping[Argument, str]) -> str:
     partial = f"; partials: {_linked(PARTIALS[operation.name])}" if operation.name in PARTIALS else ""
     cost = f" Cost: {operation.cost}." if operation.cost else ""
     since = f" Since {_since(operation.since)}." if operation.since != "1.0" else ""
-    told = f"{operation.help} Role: {operation.role}.{cost}{since} Final: {replied}{partial}."
+    role = f" Role: {operation.role}." if operation.role != "reader" else ""
+    told = f"{operation.help}{role}{cost}{since} Final: {replied}{partial}."
     parts = [f"### {operation.name}", _wrapped(told)]
     own = [argument for argument in operation.arguments if argument not in first]
     for other in dict.fromkeys(first[argument] for argument in operation.arguments if argument in first):
         names = [argument.name for argument in operation.arguments if first.get(argument) == other]
         parts.append(_wrapped(f"Arguments as with [{other}](#{other.replace('.', '')}): {_listed(names)}."))
     if own:
-        parts.append("\n".join(map(_argument_line, own)))
+        # The age of an operation is that of its arguments, unless they say otherwise.
+        same = [one._replace(since="1.0") if one.since == operation.since else one for one in own]
+        parts.append("\n".join(map(_argument_line, same)))
     return "\n\n".join(parts)
 
 
@@ -137,56 +138,35 @@ def _number(number: int) -> str:
     return str(number)
 
 
-def _book_arguments(operation: Operation) -> tuple[Argument, ...]:
-    """The arguments beside the position."""
-    return operation.arguments[len(POSITION) :]
-
-
-def _shared(groups: Iterable[tuple[_Entry, ...]]) -> list[_Entry]:
-    """The entries that several groups have; of two with one name the more frequent."""
-    counts = Counter(entry for group in groups for entry in group)
-    names: dict[str, _Entry] = {}
-    for entry, count in counts.most_common():
-        if count > 1:
-            names.setdefault(entry.name, entry)
-    return list(names.values())
-
-
-def _book_operation(operation: Operation, arguments: list[Argument], results: list[Field]) -> str:
+def _book_operation(operation: Operation, told: set[str]) -> str:
     command = next(command for command in BOOK_COMMANDS if command.op == operation.name)
     kind = "a job" if command.long or command.writes else "done at once"
-    own, fields = _book_arguments(operation), BOOK_RESULTS.get(operation.name, ())
-    told = f"{operation.help} ({operation.role}, {kind})"
-    if names := [argument.name for argument in own if argument in arguments]:
-        told += f" Arguments: {_listed(names)}."
-    if names := [field.name for field in fields if field in results]:
-        told += f" Results: {_listed(names)}."
-    parts = [f"### {operation.name}", _wrapped(told)]
-    if lines := [_book_argument(argument) for argument in own if argument not in arguments]:
-        parts.append("\n".join(lines))
-    if lines := [_book_result(field) for field in fields if field not in results]:
-        parts += ["Results:", "\n".join(lines)]
-    return "\n\n".join(parts)
+    line = f"- `{operation.name}` ({operation.role}, {kind})"
+    if arguments := operation.arguments[len(POSITION) :]:
+        line += f": {'; '.join(f'`{one.name}`' if one.name in told else _book_argument(one) for one in arguments)}"
+    results = _listed(field.name for field in BOOK_RESULTS.get(operation.name, ()))
+    return f"{line} → {results}" if results else line
 
 
 def _book_argument(argument: Argument) -> str:
-    default = "required" if argument.required else f"default: {argument.default}"
-    kind = _parameter_type(argument.kind, argument)
-    return f"- `{argument.name}`, {kind} ({default}): {argument.help}{_added(argument.since)}"
+    kinds = {"flag": "bool", "move": "a move", "path": "a file", "text": "str", "paths": "list of files"}
+    kind = kinds.get(argument.kind) or _argument_type(argument)
+    since = f", since {_since(argument.since)}" if argument.since != "1.0" else ""
+    default = argument.default if argument.default not in ("none", "false") else ""
+    given = " (required)" if argument.required else f" ({default})" if default else ""
+    return f"`{argument.name}` {kind}{given}{since}"
 
 
-def _book_result(field: Field) -> str:
-    return _field_line(field._replace(absent="") if field.absent == STOPPED else field)
-
-
-def _parameter_type(kind: str, argument: Argument) -> str:
-    if kind == "int":
-        return f"int, {argument.low} to {_number(argument.high)}"
-    if kind == "choice":
-        return " or ".join(f"`{choice}`" for choice in argument.choices)
-    return {"flag": "bool", "move": "str, a move", "path": "str, a file", "text": "str", "paths": "list of str, files"}[
-        kind
-    ]
+def _book_results() -> Iterator[str]:
+    """The results, each once; of those with one name but another meaning the operation is named."""
+    names: dict[Field, list[str]] = {}
+    for operation, fields in BOOK_RESULTS.items():
+        for field in fields:
+            names.setdefault(field, []).append(operation)
+    for field, operations in names.items():
+        alone = sum(other.name == field.name for other in names) == 1
+        line = _field_line(field._replace(absent="") if field.absent == STOPPED else field)
+        yield line if alone else line.replace("`,", f"` of {_listed(operations)},", 1)
 
 
 def _shape(name: str, fields: tuple[Field, ...]) -> str:

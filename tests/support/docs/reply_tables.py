@@ -11,9 +11,7 @@ from reply_fields import MOVER, PLAYER, Field, Shape, faults
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.protocol.wire.messages import ERROR_CODES, OPERATIONS
 
-_BOARD = Field(
-    "board", "str", "64 squares A1, B1 … H8, each `X` (black), `O` (white) or `-`, a blank, the side to move."
-)
+_BOARD = Field("board", "str", "A board with a blank before its last sign, see [Values](#values).")
 _JOB = Field("job", "int", "Number of the job.")
 _DONE = Field("done", "int", "Steps of the phase that are done.", "steps")
 _TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
@@ -24,7 +22,7 @@ def _added(since: str, *fields: Field) -> Shape:
     return tuple(field._replace(since=since) for field in fields)
 
 
-_NO_ROUNDS = "it searches in no rounds, or has not begun"
+_NO_ROUNDS = "no rounds, or none yet"
 
 _CLUSTER = (
     Field(

@@ -6,11 +6,9 @@ import argparse
 import re
 from collections.abc import Callable
 
-import capabilities
 import edax_help
 import protocol_tables
 from checkout import ROOT
-from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import analyze as analyze
 from desdaemon.clients.analysis import exercises as exercises
@@ -78,30 +76,25 @@ def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
 
 def book_commands() -> str:
     """The commands on the opening book; each parameter is explained where it comes first."""
-    body = []
+    listed = []
     explained: set[Parameter] = set()
     for command in BOOK_COMMANDS:
-        names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
-        parameters = ""
-        for parameter in command.parameters:
-            if parameter in explained:
-                parameters += f" `{cell(parameter.usage)}`"
-            else:
-                parameters += f"{'<br>' if parameters else ''}{book_parameter(parameter)}<br>"
+        usage = "".join(f" {parameter.usage}" for parameter in command.parameters)
+        names = " ".join(f"`{name}`" for name in (command.name + usage, *command.aliases))
+        told = [book_parameter(parameter) for parameter in command.parameters if parameter not in explained]
         explained.update(command.parameters)
-        shown = parameters.strip().removesuffix("<br>").replace("<br><br>", "<br>").replace("<br> ", "<br>")
-        body.append((names, shown, f"{command.help} ({command.role})"))
-    return rows("command|parameters|what it does", body)
+        listed.append(" ".join((f"- {names}: {command.help} ({command.role})", *told)))
+    return "\n".join(listed)
 
 
 def book_parameter(parameter: Parameter) -> str:
     """A parameter with its range and its default."""
-    told = f"`{cell(parameter.usage)}`"
+    told = f"`{parameter.usage}`"
     if parameter.kind == "int":
         told += f" {parameter.low} to {parameter.high}"
     if parameter.default is not None:
         told += f", {parameter.default}"
-    return f"{told}: {cell(parameter.help)}"
+    return f"{told}: {parameter.help}"
 
 
 def idle_options() -> str:
@@ -129,18 +122,6 @@ def edax_command_line() -> list[tuple[str, bool]]:
     return [(f"-{name}", f"-{name}" not in edax_help.REASONS) for name in edax_help.COMMAND_LINE]
 
 
-def capability_table() -> str:
-    """What can be asked for in which protocol, and how."""
-    body = []
-    for what, by_protocol in capabilities.WHAT.items():
-        cells = [
-            " ".join(f"`{name}`" for name in capabilities.named(protocol, by_protocol.get(protocol, "")))
-            for protocol in capabilities.PROTOCOLS
-        ]
-        body.append((what, *cells))
-    return rows("|".join(["", *capabilities.PROTOCOLS]), body)
-
-
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): command_table(commands.COMMANDS),
@@ -155,7 +136,6 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("edax.md", "edax-commands"): edax_table(edax_help.commands),
     ("edax.md", "edax-options"): edax_table(edax_help.options),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line),
-    ("protocols.md", "capabilities"): capability_table,
     **{("protocol.md", name): made for name, made in protocol_tables.TABLES.items()},
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
