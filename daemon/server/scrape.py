@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
+from typing import Any
 
 from desdaemon.core.threads import begin
 from desdaemon.protocol.errors import BadInput, quoted
@@ -17,6 +20,7 @@ from desdaemon.protocol.system import logs, platform
 from .endpoints import is_loopback
 
 _CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+_MOST_CONNECTIONS = 32
 _PATIENCE_S = 10.0
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
@@ -38,10 +42,13 @@ class Scrape(ThreadingTCPServer):
     """Answers requests for the metrics, each connection on a thread."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
         """Listen at ``port`` of ``host``; ``text`` returns the metrics. Raises `BadInput` if it cannot listen there."""
         self.text = text
+        self._last: deque[socket.socket] = deque()
+        """The connections accepted last, open or closed."""
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), _Exchange, bind_and_activate=False)
         try:
@@ -57,6 +64,14 @@ class Scrape(ThreadingTCPServer):
     def start(self) -> None:
         """Answer requests from now on."""
         begin(self.serve_forever, "metrics")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection on a thread of its own, and end the oldest where too many are open."""
+        self._last.append(request)
+        if len(self._last) > _MOST_CONNECTIONS:
+            with contextlib.suppress(OSError):
+                self._last.popleft().shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Report an error, unless it is that of a connection that has ended or taken too long."""
