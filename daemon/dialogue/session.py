@@ -485,9 +485,12 @@ class Session:
         return line.move, result
 
     def _human_move(self, position: Position) -> int:
-        """Return a move as people of the option `strength` choose it. Raises `EngineFailure`."""
+        """Return a move as people of the option `strength` choose it. Raises `EngineFailure` and `Abandoned`."""
         from desdaemon.core.search.people import human_move
 
+        # The first engine of all is compiled for a minute: a stop ends that wait.
+        with self.interrupt.searching(bounded=True) as search:
+            self.engine(search)
         line = self.game.moves if position == self.game.position else ()
         return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed, line)
 

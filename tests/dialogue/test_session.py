@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -131,6 +132,14 @@ def test_only_slow_games_wait_for_the_engine() -> None:
     fast, slow, fixed = engines.waits
     assert fast < slow
     assert fast < fixed
+
+
+def test_a_stop_ends_the_wait_of_a_strength_for_the_engine() -> None:
+    asking = Session(SessionSettings(), Slow())
+    asking.settings.strength = 1500
+    Timer(0.05, lambda: asking.interrupt.stop(1, abandon=True)).start()
+    with pytest.raises(Abandoned):
+        asking.choose()
 
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:

@@ -114,6 +114,17 @@ def test_a_game_by_keyboard_alone(visit: Visit, plies: int) -> None:
         await tab.press("?")
         assert await tab.evaluate("document.getElementById('keys').open")
         assert await tab.evaluate("document.getElementById('keys').scrollTop") == 0
+        table = (
+            "[...document.querySelectorAll('#{}-table tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+        )
+        signs = dict(await tab.evaluate(table.format("signs")))
+        assert signs["16@73%"] == "read 16 moves ahead, 73 % sure"
+        columns = dict(await tab.evaluate(table.format("columns")))
+        heads = await tab.evaluate(
+            "[...document.querySelectorAll('#book-table th')].map(one => [one.textContent, one.title])"
+        )
+        assert columns == {name: title for name, title in heads if title}
+        assert set(columns) == {"Grade", "Lines", "Level", "Paths won, drawn, lost", "To know: Black, White"}
         await tab.press("Escape")
         assert not await tab.evaluate("document.getElementById('keys').open")
 

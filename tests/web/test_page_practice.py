@@ -236,6 +236,54 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         assert web.end() == 0
 
 
+def test_a_page_that_is_loaded_anew_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -> None:
+    """One that is being asked, and one at its end, with the mistakes that were made."""
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, hints=False, level=1)
+        loaded = "window.desdaemon?.socket.connected && !document.getElementById('pane-practice').hidden"
+        await tab.evaluate("void (Math.random = () => 0)")
+        await tab.click("#tab-practice")
+        await tab.click("#practice-begin")
+        await answered(tab, "f5")
+        await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
+        await tab.evaluate("desdaemon.play('c4')")
+        await tab.until(f"{TOLD} === 'c4 \u22122 is wrong. Right: c3 0.'")
+        await tab.reload()
+        await tab.until(f"{loaded} && {ASKED_NOW} && {MOVES} === 'f5d6'")
+        assert await tab.evaluate(TOLD) == "2. d6 \u00b7 Black to move: find the book's move."
+        for _ in range(2):
+            await answered(tab)
+        told = "The line ends here; after a mistake it comes again."
+        assert await ended(tab) == told
+        await tab.reload()
+        await tab.until(f"{loaded} && {TOLD} === '{told}'")
+        assert await tab.evaluate(COURSES) == ["1 line, 0 known, 1 due"]
+        # The line that comes again is there, too.
+        await tab.click("#practice-next")
+        await answered(tab, "f5")
+        await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
+        await tab.reload()
+        await tab.until(f"{loaded} && {ASKED_NOW} && {MOVES} === 'f5d6'")
+        for _ in range(2):
+            await answered(tab)
+        assert await ended(tab) == "Without a mistake: this line comes again in 1 day."
+        # Another game ends it for good.
+        await tab.evaluate("desdaemon.game.reset()")
+        await tab.reload()
+        await tab.until(loaded)
+        await tab.evaluate("desdaemon.socket.ask('status').then(() => true)")
+        assert await tab.evaluate("desdaemon.panes.practice.run") is None
+        assert tab.complaints == []
+        await tab.close()
+
+    path = book_file(tmp_path / "small.book")
+    with serving(tmp_path / "daemon", "-book-file", str(path)) as served:
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
 def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome) -> None:
     played = ["f5 f6 e6 f4"] * 5 + ["f5 d6 c3 d3"] * 4 + ["f5 f4 e3 d6"]
     (tmp_path / "games.txt").write_text("".join(f"{line.replace(' ', '')}\n" for line in played))

@@ -96,7 +96,7 @@ export class App {
   keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    write("current", { ...this.game.save(), used: this.player.used });
+    write("current", { ...this.game.save(), used: this.player.used, practice: this.panes.practice.saved() });
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));
@@ -303,6 +303,7 @@ export class App {
       }
       if (!this.hints.running) this.hints.begin();
       this.player.consider();
+      this.panes.practice.goOn();
       await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello), this.panes.played.greet(hello)]);
       this.greeted = true;
     } catch (refusal) {
@@ -412,7 +413,7 @@ export class App {
     return names ? (names[language]?.length ? names[language] : names.english)[0] : "";
   }
 
-  /** Show the best line of the move pointed at, or of the best one, and the opening that the move leads to.
+  /** Show in words what the move pointed at is worth, or the best one, with its best line, and the opening that it leads to.
    * @param {import("./model/knowledge.js").Result|null} result @param {string} [move] */
   hovered(result, move = "") {
     const { now } = this.game;
@@ -421,7 +422,7 @@ export class App {
     byId("opening").textContent = name ? `${move}: ${name}` : this.openingName();
     const shown = result ?? this.knowledge.best(this.game.key());
     const hints = this.preferences.get("hints") && shown;
-    byId("line").textContent = hints ? `${t("line")}: ${movesOf(shown.pv).join(" ")}` : "";
+    byId("line").textContent = hints ? `${shown.move} ${told(shown)} · ${t("line")}: ${movesOf(shown.pv).join(" ")}` : "";
   }
 
   tellConnection() {

@@ -4,6 +4,7 @@ import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from 
 import { PASS, isOver, movesOf } from "../model/rules.js";
 import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
+import { read } from "../model/store.js";
 import { refutation } from "../engine/refutation.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
@@ -30,6 +31,8 @@ export class PracticePane {
     this.practice = new Practice();
     /** @type {Run|null} */
     this.run = null;
+    /** The run that the page had before it was loaded anew, as `saved` returned it. */
+    this.before = read("current", {}).practice ?? null;
     /** Why nothing is asked, "" if something is; and what is missing for it. */
     this.nothing = "";
     this.missing = "";
@@ -102,12 +105,39 @@ export class PracticePane {
     this.opening = true;
     app.game.open({ board: course.board, moves: course.moves }, true);
     this.opening = false;
-    const { now } = app.game;
-    this.run = {
-      course, side, node: now, choices: null, line, way: line ? way(course, line.moves) : [],
+    this.run = this.started(course, side, app.game.now, line);
+    this.step();
+  }
+
+  /** @param {Course} course @param {Side} side @param {Node} node @param {Line|null} line @returns {Run} */
+  started(course, side, node, line) {
+    return {
+      course, side, node, choices: null, line, way: line ? way(course, line.moves) : [],
       asked: 0, missed: false, tried: "", why: "", done: null, ended: false,
     };
-    this.step();
+  }
+
+  /** Return the run as plain data, for the browser's storage. */
+  saved() {
+    const { run } = this;
+    if (!run) return this.before;
+    const { course, side, node, asked, missed, ended } = run;
+    return { ...course, lines: [], side, at: this.app.game.moves(node), line: (run.done ?? run.line)?.moves, asked, missed, ended };
+  }
+
+  /** Go on with the run that the page had before it was loaded anew, if its game is on the board. */
+  goOn() {
+    const { before: saved } = this;
+    this.before = null;
+    const { game } = this.app;
+    const node = saved && game.board(game.root) === saved.board && game.line().find((one) => game.moves(one) === saved.at);
+    if (!node || this.run) return;
+    const { side, asked, missed, ended } = saved;
+    const course = this.practice.course(saved.board, saved.moves, saved.source);
+    const line = course.lines.find((one) => one.side === side && one.moves === saved.line) ?? null;
+    this.run = { ...this.started(course, side, node, line), asked, missed, ended, done: ended ? line : null };
+    if (ended) this.draw();
+    else this.step();
   }
 
   /** Return the first of these sides that has a line that it was not asked; "" if none has, null without an answer.
@@ -243,6 +273,7 @@ export class PracticePane {
   follow(kind) {
     const { run } = this;
     this.nothing = "";
+    if (kind === "new") this.before = null;
     if (!run || this.opening) return;
     const { now } = this.app.game;
     const played = now.move === PASS && now.parent ? now.parent : now;

@@ -255,6 +255,11 @@ export class Board {
 /** Return a result in words. @param {import("../model/knowledge.js").Result} result */
 export function told(result) {
   const score = result.score === 0 ? "0" : t(result.score > 0 ? "plus" : "minus", { n: Math.abs(result.score) });
-  const sure = result.exact ? t("exact") : result.source === "book" ? t("fromBook") : t("deep", { n: result.depth });
+  const sure = result.exact ? t("exact") : result.source === "book" ? t("fromBook") : deep(result.depth, result.selectivity);
   return `${score}, ${sure}`;
+}
+
+/** Return in words how deep and how sure a search was. @param {number} depth @param {number} selectivity in percent */
+export function deep(depth, selectivity) {
+  return [t("deep", { n: depth }), ...(selectivity < 100 ? [t("sureTo", { n: selectivity })] : [])].join(", ");
 }

@@ -1,5 +1,6 @@
 // The keys: one table, for actions, the sheet that `?` shows, titles of buttons, and the documentation.
 
+import { deep } from "./board.js";
 import { t } from "./texts.js";
 import { byId, el, fill } from "./dom.js";
 
@@ -42,7 +43,7 @@ export const KEYS = [
   key("Shift+r", "newGame", (app) => app.newGame()),
   key("s", "focusBoard", (app) => app.board.focus()),
   key("Escape", "stop", (app) => app.stopAll()),
-  key("?", "help", () => showKeys()),
+  key("?", "help", () => showHelp()),
 ];
 
 const NAMES = /** @type {Record<string, string>} */ ({
@@ -70,10 +71,20 @@ export function listen(app) {
     binding.act(app);
   });
   byId("keys-close").addEventListener("click", () => byId("keys").close());
-  byId("help").addEventListener("click", showKeys);
+  byId("help").addEventListener("click", showHelp);
 }
 
-function showKeys() {
+function showHelp() {
+  const signs = [
+    ["+4", t("aheadAbout")], ["16", deep(16, 100)], ["16@73%", deep(16, 73)], ["book", t("fromBook")], ["=", t("exactAbout")],
+    [t("colours"), t("coloursAbout")],
+  ];
+  const columns = [
+    ["grade", "gradeAbout"], ["lines", "linesAbout"], ["level", "levelAbout"], ["paths", "pathsAbout"], ["toKnow", "toKnowAbout"],
+  ].map((pair) => pair.map((name) => t(name)));
+  const about = (/** @type {string[][]} */ rows) => rows.map(([name, text]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text })));
+  fill(byId("signs-table"), ...about(signs));
+  fill(byId("columns-table"), ...about(columns));
   const rows = KEYS.map((one) =>
     el("tr", {}, el("th", { scope: "row" }, ...one.keys.flatMap((name, at) => [at ? " " : "", el("kbd", { text: shown(name) })])), el("td", { text: t(one.text) })),
   );

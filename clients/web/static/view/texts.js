@@ -16,7 +16,13 @@ export const TEXTS = {
   minus: ["minus {n}", "マイナス{n}", "moins {n}"],
   exact: ["exact", "完全読み", "exact"],
   fromBook: ["from the book", "定石より", "du livre"],
-  deep: ["{n} {n:move/moves} deep", "{n}手読み", "{n} {n:coup/coups}"],
+  deep: ["read {n} {n:move/moves} ahead", "{n}手読み", "lu à {n} {n:coup/coups}"],
+  sureTo: ["{n} % sure", "確度{n}%", "sûr à {n} %"],
+  signs: ["The numbers on the board", "盤上の数字", "Les nombres du plateau"],
+  aheadAbout: ["The side to move ends 4 discs ahead if both play their best", "双方最善なら手番側が4石勝ち", "Le camp au trait finit 4 pions devant, si chacun joue au mieux"],
+  exactAbout: ["Read to the end of the game", "最後まで読み切り", "Lu jusqu'à la fin"],
+  colours: ["Colours", "色", "Couleurs"],
+  coloursAbout: ["Framed: the best. Green loses at most 2 discs, amber 6, red more", "枠は最善、緑は2石損まで、黄は6石まで、赤はそれ以上", "Encadré : le meilleur. Vert perd 2 pions au plus, ambre 6, rouge davantage"],
   blackTurn: ["Black to move", "黒番", "Aux noirs"],
   whiteTurn: ["White to move", "白番", "Aux blancs"],
   played: ["{side} {move}, {n} turned", "{side} {move}、{n}枚返し", "{side} {move}, {n} {n:retourné/retournés}"],
@@ -58,7 +64,8 @@ export const TEXTS = {
   hints: ["Hints", "評価値", "Indices"],
   analyse: ["Analyse the game", "棋譜解析", "Analyser la partie"],
   stop: ["Stop", "停止", "Arrêter"],
-  help: ["Keys", "キー操作", "Touches"],
+  help: ["Help", "ヘルプ", "Aide"],
+  keys: ["Keys", "キー操作", "Touches"],
   close: ["Close", "閉じる", "Fermer"],
   done: ["Done", "完了", "Terminé"],
   nextMistake: ["Next mistake", "次の悪手", "Faute suivante"],
@@ -104,12 +111,17 @@ export const TEXTS = {
   saveCopy: ["Save a copy", "コピーを保存", "Enregistrer une copie"],
   copyWhere: ["in the daemon's data folder, and use it from now on", "デーモンのデータフォルダに保存し、以後それを使います", "dans le dossier de données du démon, et l'utiliser désormais"],
   grade: ["Grade", "等級", "Note"],
+  gradeAbout: ["How far the score can be trusted, from A, the most, to F", "評価値の信頼度（Aが最高、Fが最低）", "Confiance dans le score, de A, la plus grande, à F"],
   lines: ["Lines", "進行数", "Lignes"],
+  linesAbout: ["Ways on from here that the book has", "この先の定石の進行の数", "Suites d'ici que le livre contient"],
   toKnow: ["To know: Black, White", "暗記数：黒、白", "À savoir : noirs, blancs"],
+  toKnowAbout: ["How few lines each side must remember to keep its score", "評価を保つために覚える最少の進行数", "Combien peu de lignes chaque camp doit retenir pour garder son score"],
   linesToKnow: ["Lines to know", "暗記数", "Lignes à savoir"],
   level: ["Level", "レベル", "Niveau"],
+  levelAbout: ["Level of the search that the score comes from", "評価値を出した探索のレベル", "Niveau de la recherche d'où vient le score"],
   results: ["Games", "対局成績", "Parties"],
   paths: ["Paths won, drawn, lost", "勝・分・負の進行", "Chemins gagnés, nuls, perdus"],
+  pathsAbout: ["Ways on whose end was solved, by result", "結果まで読み切った進行の数", "Suites résolues jusqu'au bout, par résultat"],
   source: ["Source", "出所", "Source"],
   sourceLink: ["book", "定石", "livre"],
   sourceLeaf: ["search", "探索", "recherche"],
@@ -324,7 +336,9 @@ export function choose(wanted) {
   language = known.includes(wanted) ? wanted : (navigator.languages ?? []).map((one) => one.slice(0, 2)).find((one) => known.includes(one)) ?? "en";
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-t]")) {
-    element.textContent = t(/** @type {HTMLElement} */ (element).dataset.t ?? "");
+    const name = /** @type {HTMLElement} */ (element).dataset.t ?? "";
+    element.textContent = t(name);
+    if (TEXTS[`${name}About`]) element.setAttribute("title", t(`${name}About`));
   }
   for (const element of document.querySelectorAll("[data-label]")) {
     const text = t(/** @type {HTMLElement} */ (element).dataset.label ?? "");
