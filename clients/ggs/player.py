@@ -19,6 +19,9 @@ PENDING_S = 60.0
 """Seconds to wait for a match that was accepted or requested."""
 LONGEST_WAIT_S = 300.0
 """Longest pause before the server is called again, seconds."""
+_OUTSIDE, _ENTERED, _WELCOMED, _ONLINE = range(4)
+"""The stages of a login: before the password, after it, after the server's first message then, and when all is set up.
+"""
 _FLAG_MS = 1_000.0
 """A clock that rises by more than this beyond its increment, in ms, was extended, because its player was out of time.
 """
@@ -149,7 +152,7 @@ class Player:
         self._matches: set[str] = set()
         self._failures = 0
         self._calls = 0
-        self._entered = self._welcomed = self._online = False
+        self._stage = _OUTSIDE
         self._sent = 0.0
         self._waits_until = 0.0
         self._asked = ""
@@ -162,7 +165,7 @@ class Player:
         """Note that the connection is open; the server speaks first, so this returns no instructions."""
         self._calls += 1
         self._sent, self._waits_until = now, 0.0
-        self._entered = self._welcomed = self._online = False
+        self._stage = _OUTSIDE
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
@@ -177,7 +180,7 @@ class Player:
         if self._matches:
             instructions.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
         self._matches.clear()
-        self._entered = self._welcomed = self._online = False
+        self._stage = _OUTSIDE
         pause = min(LONGEST_WAIT_S, 2.0**self._failures)
         self._failures += 1
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
@@ -188,7 +191,7 @@ class Player:
 
         After the last match it ends the program, waiting at most `PENDING_S` for a match record that is still to come.
         """
-        if not self._online:
+        if self._stage < _ONLINE:
             return []
         if self._done and now >= self._waits_until:
             return [End()]
@@ -218,7 +221,8 @@ class Player:
                 return self._prompt(message.wanted)
             case ggs.Ready():
                 return self._ready(now)
-        self._welcomed = self._entered
+        if self._stage == _ENTERED:
+            self._stage = _WELCOMED
         match message:
             case ggs.Service():
                 return self._service(message.up, now)
@@ -234,10 +238,10 @@ class Player:
                 return [Show(message.text)]
 
     def _prompt(self, wanted: str) -> list[Instruction]:
-        if not self._entered and wanted == "login":
+        if self._stage == _OUTSIDE and wanted == "login":
             return [Send(self._login)]
-        if not self._entered:
-            self._entered = True
+        if self._stage == _OUTSIDE:
+            self._stage = _ENTERED
             return [Send(self._password, secret=True)]
         reason = f"the server does not let {self._login} in: a wrong password, or this login is in use"
         # After a lost connection the server may think for a while that the login is in use.
@@ -245,14 +249,14 @@ class Player:
 
     def _ready(self, now: float) -> list[Instruction]:
         # The first `Ready` follows the prompt for the password.
-        if not self._welcomed or self._online:
+        if self._stage != _WELCOMED:
             return []
-        self._online = True
+        self._stage = _ONLINE
         self._failures = 0
         return [*map(Send, ggs.SET_UP), *self._service(True, now)]
 
     def _service(self, up: bool, now: float) -> list[Instruction]:
-        if not self._online:
+        if self._stage < _ONLINE:
             return []
         instructions = self._leave()
         self._matches.clear()
@@ -337,8 +341,8 @@ class Player:
         lines are refused.
         """
         if line == "quit":
-            return [*([Send(line)] if self._online else []), End()]
-        if not self._online:
+            return [*([Send(line)] if self._stage == _ONLINE else []), End()]
+        if self._stage < _ONLINE:
             return [Show("not logged in yet", ours=True)]
         self._sent = now
         return [Send(line)]

@@ -237,12 +237,9 @@ def command_line() -> Parser:
 
 
 class _Asked(NamedTuple):
-    """The parsed command line, before programs and files are checked."""
+    """The parsed command line, before programs and files are checked; a protocol may be ``auto``."""
 
-    commands: list[list[str]]
-    protocols: list[str]
-    names: list[str]
-    controls: list[TimeControl]
+    programs: list[Program]
     terms: MatchTerms
     concurrency: int
     sprt: tuple[float, float] | None
@@ -274,12 +271,10 @@ def _asked(options: argparse.Namespace) -> _Asked:
         if low >= high:
             raise BadInput(f"--sprt {quoted(options.sprt)}: expected two differences of Elo, the smaller first")
         sprt = (low, high)
-    both = 2 if tuned else 1
+    names = _each(options.names, "--names", count) if options.names else [""] * count
+    programs = list(map(Program, commands, protocols, names, _controls(options, count)))
     return _Asked(
-        commands * both,
-        protocols * both,
-        _each(options.names, "--names", count) if options.names else [""] * count * both,
-        _controls(options, count) * both,
+        programs * 2 if tuned else programs,
         MatchTerms(options.margin, parse_seconds(options.patience, "--patience") or 1e9, adjudicate=options.adjudicate),
         _concurrency(options.concurrency, commands),
         sprt,
@@ -373,15 +368,13 @@ def _setting(
         )
     log = _folder("--log", options.log)
     _folder("--page", options.page)
-    schedule = Schedule(len(asked.commands), options.tournament, games, len(openings.openings))
+    schedule = Schedule(len(asked.programs), options.tournament, games, len(openings.openings))
     _mention_openings(options, schedule, openings)
-    if asked.concurrency > processors() and any(control.limited for control in asked.controls):
+    if asked.concurrency > processors() and any(program.control.limited for program in asked.programs):
         _mention(f"{asked.concurrency} timed games at a time on {plural(processors(), 'core')}: unreliable times")
     programs = [
-        Program(command, detected_protocol(command, groups) if name == "auto" else name, alias, control)
-        for command, name, alias, control in zip(
-            asked.commands, asked.protocols, asked.names, asked.controls, strict=True
-        )
+        program._replace(protocol=detected_protocol(program.command, groups)) if program.protocol == "auto" else program
+        for program in asked.programs
     ]
     terms = asked.terms._replace(solver=solver)
     return Setting(programs, schedule, openings.openings, terms, asked.concurrency, asked.sprt, log), openings

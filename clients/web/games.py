@@ -19,7 +19,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.pasted import parse_pasted
-from desdaemon.protocol.games.records import GameRecord, follow
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import (
     START,
@@ -133,9 +133,7 @@ def _as_game(about: Data, number: int) -> FileGame:
         raise BadInput(f"game {number}: date {quoted(texts['date'])}: expected one such as 2026-01-31, or a year")
     initial = parse_board(texts["board"]) if texts["board"] else START
     moves = play_moves(initial, parse_moves(texts["moves"])).moves
-    black = initial.black_to_move
-    played = follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(moves)])
-    record = GameRecord(initial, played, texts["black"], texts["white"])
+    record = GameRecord(initial, tuple(PlayedMove(move, 0.0) for move in moves), texts["black"], texts["white"])
     return FileGame(record, number, texts["event"], texts["date"], about.get("result"))
 
 

@@ -1,4 +1,4 @@
-"""The files of the page: a fixed list, read once, with types and digests; nothing else is served."""
+"""The files of the page, read once, with types and digests; nothing else is served."""
 
 from __future__ import annotations
 
@@ -6,52 +6,15 @@ import gzip
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from html import escape
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.games.judgement import GRADES, HALF_ACCURACY
 from desdaemon.protocol.othello.diagrams import board_svg, colour_sheet
 
-STATIC_FILES = (
-    "index.html",
-    "style.css",
-    "icon.svg",
-    "main.js",
-    "model/exercises.js",
-    "model/game.js",
-    "model/knowledge.js",
-    "model/link.js",
-    "model/reasons.js",
-    "model/practice.js",
-    "model/repetition.js",
-    "model/rules.js",
-    "model/store.js",
-    "engine/hints.js",
-    "engine/player.js",
-    "engine/refutation.js",
-    "engine/review.js",
-    "engine/socket.js",
-    "engine/teacher.js",
-    "view/board.js",
-    "view/dom.js",
-    "view/graph.js",
-    "view/keys.js",
-    "view/speak.js",
-    "view/texts.js",
-    "panes/bookpane.js",
-    "panes/exercisepane.js",
-    "panes/gamepane.js",
-    "panes/lesson.js",
-    "panes/librarypane.js",
-    "panes/playedpane.js",
-    "panes/practicepane.js",
-    "panes/serverpane.js",
-    "panes/settingspane.js",
-    "panes/setup.js",
-)
-"""File names below `static`, and paths of the gateway; `index.html` is served as ``/``."""
-
+_STATIC = Path(__file__).parent / "static"
 COLOURS = "colours.css"
 """The style sheet made of the colours that all pictures of boards share."""
 
@@ -79,10 +42,12 @@ class PageFile(NamedTuple):
 
 
 def page_files() -> dict[str, PageFile]:
-    """Read all files and return them by name, scripts and style sheets without comments."""
-    folder = resources.files(__package__) / "static"
-    contents = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
-    page = contents["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
+    """Read all files below the folder `static` and return them by name, their path at the gateway, scripts and style
+    sheets without comments; ``index.html`` is served as ``/``.
+    """
+    paths = sorted(path for path in _STATIC.rglob("*") if path.suffix[1:] in _TYPES)
+    contents = {path.relative_to(_STATIC).as_posix(): _light(path.name, path.read_bytes()) for path in paths}
+    page = contents["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links(contents))
     page = page.replace(_GRADES, escape(json.dumps({"grades": GRADES, "half": HALF_ACCURACY})))
     contents["index.html"] = page.encode()
     contents[COLOURS] = colour_sheet().encode()
@@ -99,9 +64,9 @@ def _light(name: str, data: bytes) -> bytes:
     return _LINE_COMMENT_OR_MARGIN.sub("", text).encode()
 
 
-def _module_links() -> str:
+def _module_links(names: Iterable[str]) -> str:
     """Return, as HTML, links by which a browser loads all modules at once, not one import after another."""
-    scripts = [name for name in STATIC_FILES if name.endswith(".js")]
+    scripts = [name for name in names if name.endswith(".js")]
     preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
     return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])
 

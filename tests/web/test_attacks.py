@@ -21,7 +21,7 @@ from web_gateway import Page, Web
 
 from desdaemon.clients.web.allowed import COMMANDS, operations
 from desdaemon.clients.web.gateway import SECURITY_HEADERS
-from desdaemon.clients.web.page_files import COLOURS, STATIC_FILES
+from desdaemon.clients.web.page_files import page_files
 from desdaemon.protocol.wire.messages import OPERATIONS
 
 LARGEST_FRAME = 256 << 10
@@ -78,7 +78,7 @@ def refused_socket(web: Web, **headers: str) -> int:
 
 
 def test_the_page_and_its_files_are_there_for_those_let_in(web: Web) -> None:
-    for name in ("", *STATIC_FILES, COLOURS):
+    for name in ("", *page_files()):
         status, headers, body = web.get(f"/{name}")
         assert (status, bool(body)) == (200, True), name
         assert (
