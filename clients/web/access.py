@@ -1,22 +1,12 @@
-"""Access to the gateway: the token in the address, the cookie given for it, Host and Origin.
-
-`gateway` uses this on the event loop's thread. HTTP appears here only as the values of four headers.
-"""
+"""Access to the gateway: the names by which browsers may call it, and the key of its cookies."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.system import files, platform
-
-COOKIE_AGE_S = 30 * 86_400
-"""Seconds after which a cookie is refused."""
 
 _KEY_BYTES = 32
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -51,37 +41,6 @@ class Place(NamedTuple):
     def knows_origin(self, origin: str, host: str) -> bool:
         """Return whether an Origin header is that of the gateway's page; ``host`` is the request's Host header."""
         return bool(origin) and self.knows_host(host) and origin.strip().lower() == f"{self.scheme}://{host}".lower()
-
-
-class Access:
-    """The token of this start, and cookies signed with a key that survives restarts.
-
-    ``key`` is the secret of 32 bytes; ``now`` returns seconds since 1970.
-    """
-
-    def __init__(self, key: bytes, now: Callable[[], float] = time.time) -> None:
-        self.token = secrets.token_urlsafe(_KEY_BYTES)
-        self._key = key
-        self._now = now
-
-    def knows_token(self, given: str) -> bool:
-        """Return whether ``given`` is the token of this start."""
-        return hmac.compare_digest(given.encode(), self.token.encode())
-
-    def cookie(self) -> str:
-        """Return a new cookie's value: the time and its signature."""
-        issued = str(int(self._now()))
-        return f"{issued}.{self._signature(issued)}"
-
-    def knows_cookie(self, given: str) -> bool:
-        """Return whether ``given`` is a cookie signed with the key and not too old."""
-        issued, _, signature = given.partition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(issued).encode()):
-            return False
-        return -60 < self._now() - int(issued) < COOKIE_AGE_S
-
-    def _signature(self, issued: str) -> str:
-        return hmac.new(self._key, issued.encode(), hashlib.sha256).hexdigest()
 
 
 def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:

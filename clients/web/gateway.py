@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
+import secrets
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,13 +26,14 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 
-from .access import COOKIE_AGE_S, Access, Place
+from .access import Place
 from .allowed import LARGEST_FRAME
 from .outbox import Outbox
 from .page_files import page_files
 from .tab import Tab, Unwanted
 
 MOST_TABS = 32
+_COOKIE_DAYS = 30
 _PING_S = 30.0
 _LARGEST_HEADER = 16 << 10
 _IDLE_S = 60.0
@@ -69,12 +72,12 @@ _MATCH_POLICY = (
 
 
 class Settings(NamedTuple):
-    """The settings of a gateway: its address, its access control, the role of pages, how to connect to the daemon,
-    and the folder of the match to show or "".
+    """The settings of a gateway: its address, the key that signs its cookies, the role of pages, how to connect to the
+    daemon, and the folder of the match to show or "".
     """
 
     place: Place
-    access: Access
+    key: bytes
     role: str
     connect: Connect
     match: str = ""
@@ -85,6 +88,8 @@ class Gateway:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.token = secrets.token_urlsafe(32)
+        """For this token in the address a browser gets a cookie."""
         self.files = page_files()
         self.tabs: set[_Socket] = set()
         self.pool = ThreadPoolExecutor(1, "web-games")
@@ -110,6 +115,7 @@ class Gateway:
             ],
             default_handler_class=_Nothing,
             default_handler_args=shared,
+            cookie_secret=self.settings.key,
             websocket_max_message_size=LARGEST_FRAME,
             websocket_ping_interval=_PING_S,
             log_function=lambda handler: None,
@@ -167,7 +173,7 @@ class _Guarded(RequestHandler):
         settings = self.gateway.settings
         if not settings.place.knows_host(_only(self.request.headers, "Host")):
             self._refuse(403, "403: this is not the name of the host\n")
-        elif not settings.access.knows_cookie(self.get_cookie(self.gateway.cookie) or ""):
+        elif not self.get_signed_cookie(self.gateway.cookie, max_age_days=_COOKIE_DAYS, min_version=2):
             self._refuse(403, NOT_LET_IN)
 
     def _refuse(self, status: int, text: str) -> None:
@@ -202,13 +208,13 @@ class _Entrance(_Guarded):
         given = self.get_query_arguments("token")
         right_host = settings.place.knows_host(_only(self.request.headers, "Host"))
         if self.request.path in ("/", "/match/") and given and right_host:
-            if not settings.access.knows_token(given[0]):
+            if not hmac.compare_digest(given[0].encode(), self.gateway.token.encode()):
                 self._refuse(403, NOT_LET_IN)
                 return
-            self.set_cookie(
+            self.set_signed_cookie(
                 self.gateway.cookie,
-                settings.access.cookie(),
-                max_age=COOKIE_AGE_S,
+                "let in",
+                expires_days=_COOKIE_DAYS,
                 httponly=True,
                 samesite="Strict",
                 secure=settings.place.scheme == "https",

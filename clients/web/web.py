@@ -127,7 +127,7 @@ async def _serve(
 ) -> int:
     from desdaemon.clients.asynchronous import AsyncClient
 
-    from .access import Access, lasting_key
+    from .access import lasting_key
     from .gateway import Gateway, Listener, Settings
 
     async def connect(timeout_s: float) -> AsyncClient:
@@ -145,7 +145,7 @@ async def _serve(
         platform.on_signal(loop, number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
         key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
-        gateway = Gateway(Settings(place, Access(key), role, connect, named.watch))
+        gateway = Gateway(Settings(place, key, role, connect, named.watch))
         addresses = [host] if host else list(_LOOPBACK)
         try:
             listener = Listener(gateway, addresses, tls)
@@ -160,11 +160,11 @@ async def _serve(
             "desdaemon web",
         )
     gateway.watch()
-    address = f"{place.address}?token={gateway.settings.access.token}"
+    address = f"{place.address}?token={gateway.token}"
     with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
         print_text(f"{address}\n")
         if named.watch:
-            print_text(f"{place.address}match/?token={gateway.settings.access.token}\n")
+            print_text(f"{place.address}match/?token={gateway.token}\n")
         if not named.no_browser and any(os.environ.get(name) for name in _DEVICES):
             await loop.run_in_executor(None, _open_browser, Path(folder), address)
         await ended.wait()

@@ -9,12 +9,14 @@ import random
 import re
 import socket
 import struct
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 from served import PATIENCE_S, PRETENDING, Peer, Served, serving
 from tornado.httpclient import HTTPClientError
+from tornado.web import create_signed_value
 from tornado.websocket import WebSocketClosedError
 from waits import until
 from web_gateway import Page, Web
@@ -91,7 +93,7 @@ def test_the_page_and_its_files_are_there_for_those_let_in(web: Web) -> None:
 
 def test_nothing_is_there_for_others(web: Web) -> None:
     for path in ("/", "/style.css", "/nothing", "/socket"):
-        for cookie in ("", "desdaemon=1", web.cookie[:-1], f"{web.cookie}0", web.cookie.replace("=1", "=2")):
+        for cookie in ("", "desdaemon=1", web.cookie[:-1], f"{web.cookie}0", web.cookie.replace("2|1", "1|1")):
             status, headers, body = web.get(path, cookie=cookie)
             assert status == 403, (path, cookie)
             assert b"<script" not in body
@@ -119,6 +121,11 @@ def test_tokens_and_cookies_of_earlier_starts(daemon: Served, tmp_path: Path) ->
     assert web.get(f"/?token={token}", cookie=cookie)[0] == 403
     assert web.get("/", cookie=cookie)[0] == 200
     assert refused_socket(web, Cookie=cookie) == 0
+    key, name = (tmp_path / "run-web" / f"web-{web.port}.key").read_bytes(), f"desdaemon-{web.port}"
+    for days, status in ((29, 200), (31, 403)):
+        issued = time.time() - days * 86_400
+        old = create_signed_value(key, name, "let in", clock=lambda issued=issued: issued).decode()
+        assert web.get("/", cookie=f'{name}="{old}"')[0] == status
     other = Web(tmp_path, daemon.ipc)
     assert other.get("/", cookie=cookie)[0] == 403
     assert other.get("/", cookie=cookie.replace(str(web.port), str(other.port)))[0] == 403

@@ -19,7 +19,7 @@ from markdown_tables import cell
 from test_xot import LINES, listed
 
 from desdaemon.clients.match.openings import listed_lines
-from desdaemon.clients.web.access import Access, Place, lasting_key
+from desdaemon.clients.web.access import Place, lasting_key
 from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.games import ANSWERS, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
@@ -32,29 +32,7 @@ from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
 from desdaemon.protocol.wire.messages import RequestError
 
-COOKIE_AGE_S = 30 * 86_400
-
 STATIC = ROOT / "clients" / "web" / "static"
-
-
-def test_cookies_age_and_belong_to_a_key() -> None:
-    now = 1_000_000.0
-    access = Access(b"k" * 32, lambda: now)
-    cookie = access.cookie()
-    assert access.knows_cookie(cookie)
-    assert Access(b"k" * 32, lambda: now + COOKIE_AGE_S - 1).knows_cookie(cookie)
-    assert not Access(b"k" * 32, lambda: now + COOKIE_AGE_S + 1).knows_cookie(cookie)
-    assert not Access(b"x" * 32, lambda: now).knows_cookie(cookie)
-    later = str(int(now) + 1000)
-    assert not access.knows_cookie(f"{later}.{cookie.partition('.')[2]}")
-    assert access.token != Access(b"k" * 32).token
-
-
-@given(st.text())
-def test_no_text_is_a_cookie_or_a_token(text: str) -> None:
-    access = Access(b"k" * 32)
-    assert not access.knows_cookie(text.encode("utf-8", "replace").decode())
-    assert not access.knows_token(text.encode("utf-8", "replace").decode())
 
 
 def test_the_key_of_cookies_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
