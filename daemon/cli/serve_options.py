@@ -16,9 +16,8 @@ from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.system.platform import processors
 from desdaemon.protocol.wire.connection import default_endpoint
 from desdaemon.server.backups import BackupPlan
-from desdaemon.server.endpoints import is_loopback
+from desdaemon.server.endpoints import is_loopback, metrics_address
 from desdaemon.server.keys import KeyStore
-from desdaemon.server.scrape import checked_address
 from desdaemon.server.server import ServeOptions
 
 from .arguments import UnusableFile, UsageError, configured
@@ -157,7 +156,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
             int(_number(last("--backup-keep", "7"), "--backup-keep", 1)),
             int(_number(last("--backup-bytes", "0"), "--backup-bytes", 0)),
         ),
-        metrics=checked_address(metrics, insecure=insecure) if metrics else None,
+        metrics=metrics_address(metrics, insecure=insecure) if metrics else None,
     )
 
 

@@ -27,6 +27,7 @@ _BACKLOG = 1024
 _ATTEMPTS = 50
 _ASKED_MS = 500
 _TCP = re.compile(r"tcp://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9*._-]+):([0-9]{1,5})")
+_METRICS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 _LAST_PORT = 65_534
 
 
@@ -248,3 +249,16 @@ def open_acceptors(
             acceptor.close()
         raise
     return acceptors
+
+
+def metrics_address(text: str, *, insecure: bool) -> tuple[str, int]:
+    """Return host and port that ``--metrics`` names.
+
+    Raises `BadInput` for no address and, unless ``insecure``, for one that other machines can reach.
+    """
+    match = _METRICS.fullmatch(text)
+    if not match or int(match[2]) > 65_535:
+        raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
+    if not insecure and not is_loopback(f"tcp://{text}"):
+        raise BadInput(f"--metrics {quoted(text)}: beyond this machine it needs --insecure")
+    return match[1].strip("[]"), int(match[2])

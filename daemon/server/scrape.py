@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import socket
 import sys
 from collections import deque
@@ -14,28 +13,12 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 
 from desdaemon.core.threads import begin
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs, platform
-
-from .endpoints import is_loopback
 
 _CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _MOST_CONNECTIONS = 32
 _PATIENCE_S = 10.0
-_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
-
-
-def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
-    """Return host and port that ``--metrics`` names.
-
-    Raises `BadInput` for no address and, unless ``insecure``, for one that other machines can reach.
-    """
-    match = _ADDRESS.fullmatch(text)
-    if not match or int(match[2]) > 65_535:
-        raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
-    if not insecure and not is_loopback(f"tcp://{text}"):
-        raise BadInput(f"--metrics {quoted(text)}: beyond this machine it needs --insecure")
-    return match[1].strip("[]"), int(match[2])
 
 
 class Scrape(ThreadingTCPServer):

@@ -46,7 +46,6 @@ from desdaemon.protocol.wire.constants import VERSION
 from .backups import BACKUPS_FOLDER, BackupPlan, Backups
 from .endpoints import open_acceptors
 from .keys import KeyStore
-from .scrape import Scrape
 from .sockets import Sockets
 from .supervisor import RESTARTS
 
@@ -54,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desdaemon.dialogue.session import Session
+
+    from .scrape import Scrape
 
 
 FINISH_S = 1.0
@@ -134,6 +135,9 @@ class DaemonServer:
         self._sockets = Sockets(self._acceptors, services.operations, services.texts, services.health, self._chores)
         self._scrape: Scrape | None = None
         if options.metrics is not None:
+            # It loads the library's HTTP server.
+            from .scrape import Scrape
+
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
         services.health.restarts = int(os.environ.pop(RESTARTS, "0"))
         self._jobs.on_change = self._publish_job

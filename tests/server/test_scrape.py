@@ -13,7 +13,8 @@ from served import Peer, Served, serving
 from waits import until
 
 from desdaemon.protocol.errors import BadInput
-from desdaemon.server.scrape import Scrape, checked_address
+from desdaemon.server.endpoints import metrics_address
+from desdaemon.server.scrape import Scrape
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +69,12 @@ def test_anything_else_is_refused(scraped: tuple[Served, int]) -> None:
 
 
 def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
-    assert checked_address("127.0.0.1:9464", insecure=False) == ("127.0.0.1", 9464)
-    assert checked_address("[::1]:1", insecure=False) == ("::1", 1)
-    assert checked_address("0.0.0.0:1", insecure=True) == ("0.0.0.0", 1)
+    assert metrics_address("127.0.0.1:9464", insecure=False) == ("127.0.0.1", 9464)
+    assert metrics_address("[::1]:1", insecure=False) == ("::1", 1)
+    assert metrics_address("0.0.0.0:1", insecure=True) == ("0.0.0.0", 1)
     for wrong in ("0.0.0.0:1", "example.org:1", "127.0.0.1", "127.0.0.1:99999", ":1", "127.0.0.1:x"):
         with pytest.raises(BadInput, match="--metrics"):
-            checked_address(wrong, insecure=False)
+            metrics_address(wrong, insecure=False)
 
 
 def test_an_address_that_is_taken_is_named(tmp_path: Path) -> None:
