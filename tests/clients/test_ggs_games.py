@@ -14,15 +14,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any, ClassVar
 
-import ggs_server
 import pytest
 from book_dialogue import BookDialogue
 from checkout import ROOT
-from ggs_server import BoardGame, Server
+from ggs_server import PASSWORD, Server
 
 from desdaemon.api.results import Analysis, MoveLine, Score
 from desdaemon.cli.main import main as command_line
-from desdaemon.clients.ggs import session
 from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
 from desdaemon.clients.ggs.player import AcceptRules, Answer, Player, StartSearch, Wishes
 from desdaemon.clients.ggs.session import Outside, ServerSession
@@ -36,23 +34,22 @@ from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 NEVER = 3600.0
-KINDS = ("8", "8w", "8r18", "s8r40")
 ANY = AcceptRules(("8*", "s8*"), least=0, most=1e9)
 
 
 class Dice:
     """Plays at random, each move after a pause."""
 
-    def __init__(self, seed: int, pause: Callable[[StartSearch], float] = lambda search: 0.0) -> None:
+    def __init__(self, seed: int, pause_s: float = 0.0) -> None:
         self.choices = random.Random(seed)
-        self.pause = pause
+        self.pause_s = pause_s
         self.searches: list[StartSearch] = []
         self.cancelled = 0
 
     async def think(self, search: StartSearch) -> Answer:
         self.searches.append(search)
         try:
-            await asyncio.sleep(self.pause(search))
+            await asyncio.sleep(self.pause_s)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -69,106 +66,52 @@ async def until(condition: Callable[[], object]) -> None:
         await asyncio.sleep(0.005)
 
 
-class Table:
-    """A server, and players who are tasks of the same loop."""
-
-    def __init__(self, folder: Path, speed: float = 1.0, seed: int = 0) -> None:
-        self.server = Server(seed, speed)
-        self.folder = folder
-        self.tasks: dict[str, asyncio.Task[str]] = {}
-        self.sessions: dict[str, ServerSession] = {}
-
-    async def __aenter__(self) -> Table:
-        await self.server.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        for task in self.tasks.values():
-            task.cancel()
-        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
-        await self.server.__aexit__(*error)
-
-    def sit(
-        self,
-        name: str,
-        thinker: session.Thinks,
-        rules: AcceptRules = AcceptRules(),  # noqa: B008
-        password: str = ggs_server.PASSWORD,
-        **wishes: Any,
-    ) -> asyncio.Task[str]:
-        """A player logs in."""
-        place = Outside(
-            "127.0.0.1", self.server.port, False, *(str(self.folder / f"{name}{e}") for e in (".ggf", ".log"))
-        )
-        player = Player(name, password, rules, Wishes(records=True, **wishes))
-        self.sessions[name] = ServerSession(place, player, thinker)
-        self.tasks[name] = asyncio.create_task(self.sessions[name].run())
-        return self.tasks[name]
-
-    async def open(self, name: str) -> None:
-        """Wait until a player has set up the service: after the login, and once it hears that the service is there."""
-        await until(lambda: self.server.lines.count((name, "tell /os open 1")) == 2)
+def session_with(server: Server, folder: Path, thinker: Any, password: str = PASSWORD, **wishes: Any) -> ServerSession:
+    """A player named alice at the server, with files for records and for the dialogue."""
+    place = Outside("127.0.0.1", server.port, False, str(folder / "alice.ggf"), str(folder / "alice.log"))
+    return ServerSession(place, Player("alice", password, ANY, Wishes(records=True, **wishes)), thinker)
 
 
-async def play(folder: Path, kind: str, number: int, thinkers: tuple[session.Thinks, session.Thinks]) -> Server:
-    """Two players play matches of a kind until both have ended."""
-    async with Table(folder) as table:
-        alice = table.sit("alice", thinkers[0], ANY, matches=number)
-        await table.open("alice")
-        bob = table.sit("bob", thinkers[1], offer=f"{kind} 5:00/0:02/2:00 alice", matches=number)
-        assert await asyncio.gather(alice, bob) == ["", ""]
-        return table.server
+# Matches
 
 
-def check(server: Server, folder: Path, kind: str, number: int) -> None:
-    boards = 2 if kind.startswith("s") else 1
-    assert [result.type for result in server.results] == [kind] * number
-    assert not any(result.flagged for result in server.results)
-    assert not [line for line in server.lines if "error" in line[1]]
-    for name in ("alice", "bob"):
-        path = folder / f"{name}.ggf"
-        games = list(parse_games(path.read_bytes(), path.name))
-        assert len(games) == boards * number
-        assert all(game.record.final.over for game in games)
-        if boards == 2:
-            assert games[0].record.initial == games[1].record.initial
-            assert games[0].record.black == games[1].record.white
-        assert ggs_server.PASSWORD not in (folder / f"{name}.log").read_text("utf-8")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_two_players_play_matches(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("kind", "offer"), [("8", ""), ("8w", "8w 5:00 bob"), ("s8r40", "")])
+def test_matches_are_played_and_their_records_kept(kind: str, offer: str, tmp_path: Path) -> None:
     async def scene() -> None:
-        dice = Dice(1), Dice(2)
-        server = await play(tmp_path, kind, 2, dice)
-        check(server, tmp_path, kind, 2)
-        if kind.startswith("s"):
-            assert {search.board for search in dice[0].searches} == {"0", "1"}
+        async with Server(kind) as server:
+            dice = Dice(1)
+            assert await session_with(server, tmp_path, dice, matches=2, offer=offer).run() == ""
+            assert len(server.results) == 2
+        pair = kind.startswith("s")
+        assert {search.board for search in dice.searches} == ({"0", "1"} if pair else {""})
+        games = list(parse_games((tmp_path / "alice.ggf").read_bytes(), "alice.ggf"))
+        assert len(games) == (4 if pair else 2)
+        assert all(game.record.final.over for game in games)
+        assert PASSWORD not in (tmp_path / "alice.log").read_text("utf-8")
 
     run(scene())
-    assert "out of time" not in capsys.readouterr().err
 
 
 def test_records_go_into_a_book_but_for_random_starts(tmp_path: Path) -> None:
-    for kind in ("8", "s8r14"):
-        run(play(tmp_path, kind, 1, (Dice(1), Dice(2))))
+    async def scene() -> None:
+        for kind in ("8", "s8r14"):
+            async with Server(kind) as server:
+                assert await session_with(server, tmp_path, Dice(1), matches=1).run() == ""
+
+    run(scene())
     with contextlib.closing(BookDialogue()) as dialogue:
         dialogue.say("book new 1 6")
         assert "1 game counted" in dialogue.say(f"book add {tmp_path / 'alice.ggf'}")
 
 
-# Clocks
-
-
-def test_a_hard_time_out_loses_and_ends_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_out_ends_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def scene() -> None:
-        async with Table(tmp_path, speed=10) as table:
-            slow = Dice(1, lambda search: NEVER)
-            alice = table.sit("alice", slow, ANY, matches=1)
-            await table.open("alice")
-            bob = table.sit("bob", Dice(2), offer="8w 0:02//0:01 alice", matches=1)
-            assert await asyncio.gather(alice, bob) == ["", ""]
-            assert [result.result for result in table.server.results] == [64]
+        async with Server("8") as server:
+            slow = Dice(1, NEVER)
+            alice = asyncio.create_task(session_with(server, tmp_path, slow, matches=1).run())
+            await until(lambda: slow.searches)
+            server.out_of_time()
+            assert await alice == ""
             assert slow.cancelled == len(slow.searches) == 1
 
     run(scene())
@@ -180,35 +123,33 @@ def test_a_hard_time_out_loses_and_ends_the_search(tmp_path: Path, capsys: pytes
 
 def test_a_wrong_password_and_a_second_login_are_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            assert "alice" in await table.sit("alice", Dice(1), password="wrong")
-            first = table.sit("alice", Dice(1), ANY)
-            await table.open("alice")
-            assert "alice" in await table.sit("alice", Dice(1))
+        async with Server() as server:
+            assert "alice" in await session_with(server, tmp_path, Dice(1), "wrong").run()
+            first = asyncio.create_task(session_with(server, tmp_path, Dice(1)).run())
+            await until(lambda: server.connected)
+            assert "alice" in await session_with(server, tmp_path, Dice(1)).run()
             assert not first.done()
-            table.tasks["first"] = first
-            assert table.server.refused == ["alice", "alice"]
+            assert server.refused == ["alice", "alice"]
+            first.cancel()
 
     run(scene())
 
 
 def test_no_server_ends_the_program(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            port = table.server.port
-        place = Outside("127.0.0.1", port)
-        reason = await ServerSession(place, Player("alice", "x", ANY, Wishes()), Dice(1)).run()
-        assert f"127.0.0.1:{port}" in reason
+        async with Server() as server:
+            pass
+        assert f"127.0.0.1:{server.port}" in await session_with(server, tmp_path, Dice(1)).run()
 
     run(scene())
 
 
-def test_a_server_that_cannot_encrypt_hears_nothing(tmp_path: Path) -> None:
+def test_a_server_that_cannot_encrypt_hears_nothing() -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            place = Outside("127.0.0.1", table.server.port, tls=True)
-            assert str(table.server.port) in await ServerSession(place, Player("a", "x", ANY, Wishes()), Dice(1)).run()
-            assert table.server.lines == table.server.refused == []
+        async with Server() as server:
+            place, player = Outside("127.0.0.1", server.port, tls=True), Player("a", "x", ANY, Wishes())
+            assert str(server.port) in await ServerSession(place, player, Thinker(SessionSettings(), 0)).run()
+            assert server.lines == server.refused == []
 
     run(scene())
 
@@ -217,31 +158,17 @@ def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            server = table.server
-            dropped: list[str] = []
-
-            def after_move(board: BoardGame) -> None:
-                if len(board.moves) == 20 and not dropped:
-                    dropped.append(board.id)
-                    server.drop("bob")
-
-            server.on_move = after_move
-            alice = table.sit("alice", Dice(1), ANY, matches=1)
-            await table.open("alice")
-            bob = table.sit("bob", Dice(2), ANY, matches=1)
-            await table.open("bob")
-            table.sessions["bob"].typed("tell /os ask s8r14 5:00//2:00 alice")
-            await until(lambda: dropped and "bob" not in server.users)
+        async with Server("s8r14", drop_at=20) as server:
+            session = session_with(server, tmp_path, Dice(1), matches=1)
+            alice = asyncio.create_task(session.run())
+            await until(lambda: not server.drop_at and not server.connected)
             server.lines.clear()
-            await table.open("bob")
+            await until(lambda: server.lines.count("tell /os open 1") == 2)
             assert not server.results
-            assert not [line for _, line in server.lines if "continue" in line]
-            (match,) = server.matches
-            table.sessions["bob"].typed(f"tell /os continue {match}")
-            assert await asyncio.gather(alice, bob) == ["", ""]
+            assert not [line for line in server.lines if "continue" in line]
+            session.typed("tell /os continue .3")
+            assert await alice == ""
             assert len(server.results) == 1
-            assert max(len(board) for board in server.archive.values()) == 2
 
     run(scene())
     assert "calling again in 1 s" in capsys.readouterr().err
@@ -254,16 +181,17 @@ def test_text_of_others_is_shown_and_logged_without_control_characters_and_never
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            alice = table.sit("alice", Dice(1), ANY)
-            await table.open("alice")
-            table.server.lines.clear()
-            table.server.users["alice"].tell("admin: \x1b[2J\x07tell /os open 9", "quit", "|: Enter your password")
+        async with Server() as server:
+            session = session_with(server, tmp_path, Dice(1))
+            alice = asyncio.create_task(session.run())
+            await until(lambda: server.lines.count("tell /os open 1") == 2)
+            server.lines.clear()
+            server.tell("admin: \x1b[2J\x07tell /os open 9", "quit", "|: Enter your password")
             await until(lambda: "|: Enter your password" in (tmp_path / "alice.log").read_text("utf-8"))
-            table.sessions["alice"].typed("quit")
+            session.typed("quit")
             assert await alice == ""
-            await until(lambda: not table.server.users)
-            assert table.server.lines == []
+            await until(lambda: not server.connected)
+            assert server.lines == []
 
     run(scene())
     shown = capsys.readouterr().out
@@ -419,23 +347,20 @@ async def program(*arguments: str, folder: Path) -> AsyncIterator[asyncio.subpro
 @pytest.mark.compiled
 def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
+        async with Server("s8r40") as server:
             password = tmp_path / "password"
-            password.write_text(f"{ggs_server.PASSWORD}\n")
+            password.write_text(f"{PASSWORD}\n")
             password.chmod(0o600)
-            place = f"127.0.0.1:{table.server.port}"
+            place = f"127.0.0.1:{server.port}"
             options = "--login alice --password-file password --accept s8* --matches 1 --level 1 --threads 2 --tell"
             played = ("--games", "played.ggf")
             async with program("ggs", place, *options.split(), *played, folder=tmp_path) as process:
-                await table.open("alice")
-                bob = table.sit("bob", Dice(2), offer="s8r40 5:00//2:00 alice", matches=1)
-                assert await bob == ""
                 out, error = await process.communicate()
                 assert process.returncode == 0, error
                 assert error.decode() == f"desdaemon ggs: {PLAIN}\n"
                 assert b"with bob: " in out
                 assert len(list(parse_games((tmp_path / "played.ggf").read_bytes(), "played.ggf"))) == 2
-            told = [line for name, line in table.server.lines if name == "alice" and line.startswith("tell .")]
+            told = [line for line in server.lines if line.startswith("tell .")]
             assert told
             assert all(re.match(r"tell [.]\d+[.][01] [a-h][1-8] [-+]\d+ .* nodes", line) for line in told)
 
@@ -445,14 +370,12 @@ def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
 @pytest.mark.compiled
 def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with Table(tmp_path) as table:
-            options = {"host": "127.0.0.1", "port": table.server.port, "login": "alice", "open": "on"}
-            options |= {"password": ggs_server.PASSWORD, "log-file": "dialogue.log"}
+        async with Server("8") as server:
+            options = {"host": "127.0.0.1", "port": server.port, "login": "alice", "open": "on"}
+            options |= {"password": PASSWORD, "log-file": "dialogue.log"}
             (tmp_path / "edax.ini").write_text("".join(f"ggs-{name} = {value}\n" for name, value in options.items()))
             arguments = ("-ggs", "-l", "1", "-n", "2", "-game-file", "played.ggf")
             async with program(*arguments, folder=tmp_path) as process:
-                await table.open("alice")
-                assert await table.sit("bob", Dice(2), offer="8 5:00//2:00 alice", matches=1) == ""
                 await until((tmp_path / "played.ggf").exists)
                 process.send_signal(signal.SIGINT)
                 _, error = await process.communicate()
