@@ -25,7 +25,7 @@ from desdaemon.protocol.wire.messages import RequestError
 from .dialects import Spoken
 from .interrupt import UNBOUNDED_GRACE_S
 from .services import Services, build_services
-from .streams import InputLine, InputListener, LineSource
+from .streams import InputLine, InputListener, LineQueue
 
 if TYPE_CHECKING:
     from .session import Session
@@ -59,7 +59,7 @@ class JsonLinesDialect:
         self._lost: OSError | None = None
         """Why replies cannot be delivered; None while they can."""
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         """Answer lines until the dialogue ends. Returns the exit status; raises `OSError` if replies are lost."""
         services = self._build_services()
         line = first or source.get()
@@ -123,7 +123,7 @@ class JsonLinesDialect:
             time.sleep(_POLL_S)
         services.texts.close()
         services.operations.analyses.close()
-        services.jobs.close()
+        services.books.jobs.close()
         for complaint in services.books.close():
             self._output.error(complaint)
 

@@ -8,7 +8,7 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.selectivity import depth_text
 
-from .streams import DialogueOutput, InputLine, LineSource
+from .streams import DialogueOutput
 
 if TYPE_CHECKING:
     from desdaemon.core.search.loader import Progress
@@ -53,22 +53,6 @@ class LoggedOutput:
 
     def flush(self) -> None:
         self._output.flush()
-
-
-class LoggedSource:
-    """A `LineSource` that logs each line after ``< `` when the dialogue takes it."""
-
-    def __init__(self, source: LineSource, log: LogFile) -> None:
-        self._source = source
-        self._log = log
-
-    def get(self) -> InputLine:
-        line = self._source.get()
-        self._log.write(line.text or line.error, "< ")
-        return line
-
-    def peek(self) -> InputLine | None:
-        return self._source.peek()
 
 
 class SearchLog:

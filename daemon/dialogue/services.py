@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.explorer import default_file
 from desdaemon.core.metrics import ServerMetrics
@@ -36,11 +35,9 @@ JOBS_FOLDER = "jobs"
 class Services(NamedTuple):
     """The services of a process; the sockets and the JSON dialogue use them."""
 
-    settings: SessionSettings
     health: ServerMetrics
     scheduler: Scheduler
     books: Books
-    jobs: BookJobs
     cache: AnalysisCache
     helpers: HelperPool
     texts: TextSessions
@@ -102,4 +99,4 @@ def build_services(
         batches,
         shut_down,
     )
-    return Services(settings, health, scheduler, books, books.jobs, cache, analyses.helpers, texts, operations)
+    return Services(health, scheduler, books, cache, analyses.helpers, texts, operations)

@@ -30,7 +30,6 @@ from .streams import (
     InputListener,
     LineQueue,
     LineReader,
-    LineSource,
     TextListener,
     read_lines,
 )
@@ -69,18 +68,15 @@ def serve(
     books = Books(BookJobs())
     session = Session(settings, engines, books=books)
     lines = LineQueue()
-    source: LineSource = lines
     if settings.ui_log_file:
-        from .log_files import LogFile, LoggedOutput, LoggedSource
+        from .log_files import LogFile, LoggedOutput
 
         log = LogFile(settings.ui_log_file)
-        output, source = LoggedOutput(output, log), LoggedSource(lines, log)
+        output = LoggedOutput(output, log)
+        lines.on_taken = lambda line: log.write(line.text or line.error, "< ")
     if not open_files(session, output):
         return UNUSABLE
-    dialogue = _StandardDialogue(session, books, output, lines, source)
-    dialogue.protocol = protocol
-    if editor:
-        dialogue.edit_with(editor)
+    dialogue = _StandardDialogue(session, books, output, lines, protocol, editor)
     if beside:
         dialogue.close_beside = beside(session, books)
     gently, restore = protocol == "text", editor.restore if editor else _nothing
@@ -91,35 +87,38 @@ class _StandardDialogue:
     """A dialogue on the standard streams. `run` has a thread of its own."""
 
     def __init__(
-        self, session: Session, books: Books, output: DialogueOutput, lines: LineQueue, source: LineSource
+        self,
+        session: Session,
+        books: Books,
+        output: DialogueOutput,
+        lines: LineQueue,
+        protocol: str,
+        editor: LineEditor | None,
     ) -> None:
-        """The dialogue takes its lines from ``source``: ``lines`` itself, or an object that also logs each line."""
+        """``protocol`` is the first one; a line of the text protocol may change it. ``editor``, if there is one, shows
+        the prompt and reads the lines.
+        """
         self.output = output
-        self.protocol = "text"
-        """The first protocol; a line of the text protocol may change it."""
         self.close_beside: Callable[[], None] = _nothing
         self._session = session
         self._books = books
         self._lines = lines
-        self._source = source
-        self._editor: LineEditor | None = None
+        self._protocol = protocol
+        self._editor = editor
         self._prompting: PromptingOutput | None = None
         """The output, if a line editor shows the prompt; else None."""
         self._storing: list[BookJob] = []
         """Jobs that store finished games."""
+        if editor:
+            from .terminal import PromptingOutput
 
-    def edit_with(self, editor: LineEditor) -> None:
-        """Let ``editor`` show the prompt and read the lines."""
-        from .terminal import PromptingOutput
-
-        self._editor = editor
-        self.output = self._prompting = PromptingOutput(self.output, PROMPT)
+            self.output = self._prompting = PromptingOutput(output, PROMPT)
 
     def run(self) -> int:
         """Hold the dialogue, then close the sockets beside it, the jobs and the book. Returns the exit status."""
         load_before_reading()
         threading.Thread(target=self._read, name="reader", daemon=True).start()
-        status = self._converse(self.protocol)
+        status = self._converse(self._protocol)
         self.close_beside()
         until = time.monotonic() + STORING_S
         for job in self._storing:
@@ -131,7 +130,7 @@ class _StandardDialogue:
 
     def _read(self) -> None:
         """Read lines, on the reader's thread."""
-        reader = LineReader(self._lines, self._listener(self.protocol), self._listener)
+        reader = LineReader(self._lines, self._listener(self._protocol), self._listener)
         if self._editor and self._prompting:
             from .terminal import read_typed
 
@@ -151,7 +150,7 @@ class _StandardDialogue:
             if first is None:
                 session.open_book(self._on_note)
             self._store_finished_games()
-            return spoken(protocol).dialect(session, self.output).run(self._source, first)
+            return spoken(protocol).dialect(session, self.output).run(self._lines, first)
         dialect = TextDialect(session, self.output)
         dialect.scripted = not os.isatty(0)
         if self._prompting:
@@ -162,7 +161,7 @@ class _StandardDialogue:
             session.prepare(self._on_failure)
             dialect.open_book()
 
-        status = dialect.run(self._source, on_prompt)
+        status = dialect.run(self._lines, on_prompt)
         return self._converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def _store_finished_games(self) -> None:
@@ -182,7 +181,7 @@ class _StandardDialogue:
 
     def _on_note(self, note: str) -> None:
         # NBoard reads standard error as part of the answers.
-        if self.protocol == "nboard":
+        if self._protocol == "nboard":
             self.output.write(f"warning {note}\n")
             self.output.flush()
         else:

@@ -95,16 +95,6 @@ class InputLine(NamedTuple):
         return self.text is None
 
 
-class LineSource(Protocol):
-    """A queue of input lines: filled by a reader thread, emptied by the dialogue's thread."""
-
-    def get(self) -> InputLine:
-        """Wait for the next line and remove it."""
-
-    def peek(self) -> InputLine | None:
-        """Return the next line without removing it; None if there is none yet."""
-
-
 class LineQueue:
     """The lines on their way from the reader thread to the dialogue's. Any thread may call the methods."""
 
@@ -113,6 +103,8 @@ class LineQueue:
         self._ready = threading.Condition()
         self._failure: InputLine | None = None
         """The end of the dialogue after a failure; overtakes all waiting lines."""
+        self.on_taken: Callable[[InputLine], None] = lambda line: None
+        """Called with each line that the dialogue takes."""
 
     def put(self, line: InputLine) -> None:
         """Add a line."""
@@ -127,12 +119,16 @@ class LineQueue:
             self._ready.notify()
 
     def get(self) -> InputLine:
+        """Wait for the next line and remove it."""
         with self._ready:
             while not self._items and not self._failure:
                 self._ready.wait()
-            return self._failure or self._items.popleft()
+            line = self._failure or self._items.popleft()
+        self.on_taken(line)
+        return line
 
     def peek(self) -> InputLine | None:
+        """Return the next line without removing it; None if there is none yet."""
         with self._ready:
             return self._failure or (self._items[0] if self._items else None)
 

@@ -319,8 +319,8 @@ def test_limits_are_those_of_each_key(tmp_path: Path) -> None:
 
 def test_batches_do_not_count_as_work_on_the_book(daemon: Operated) -> None:
     job = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
-    assert daemon.services.jobs.active == 0
-    assert daemon.services.jobs.close(0.1)
+    assert daemon.services.books.jobs.active == 0
+    assert daemon.services.books.jobs.close(0.1)
     daemon.final("cancel", {"job": job})
 
 

@@ -159,7 +159,7 @@ def test_a_line_sends_the_progress_of_its_job(
     assert "Book deviate..." in partials[0]["data"]["progress"]
     assert "stopped" in final["data"]["out"]
     plain = daemon.request("text", {"line": "book deviate 4 8"})
-    until(lambda: not daemon.services.jobs.listed()[-1].over)
+    until(lambda: not daemon.services.books.jobs.listed()[-1].over)
     daemon.final("text", {"line": "stop"})
     assert [reply["type"] for reply in daemon.ends(plain)] == ["final"]
     assert capsys.readouterr().err == "", "the daemon's own terminal"
@@ -305,12 +305,12 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
     by_text, by_op = ClientRecord("text", "editor"), ClientRecord("op", "editor")
     daemon.request("text", {"line": "book deviate 4 8"}, by_text)
     daemon.request("book.deviate", {"relative": 4, "absolute": 8}, by_op)
-    until(lambda: len([job for job in daemon.services.jobs.listed() if not job.over]) == 2)
+    until(lambda: len([job for job in daemon.services.books.jobs.listed() if not job.over]) == 2)
     for client in (by_text, by_op):
         daemon.services.operations.drop(client)
         daemon.services.texts.forget(client)
         assert not client.requests
-    going = [job for job in daemon.services.jobs.listed() if not job.over]
+    going = [job for job in daemon.services.books.jobs.listed() if not job.over]
     assert len(going) == 2
     assert not any(job.cancelled for job in going)
     for job in going:

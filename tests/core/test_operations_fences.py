@@ -47,7 +47,7 @@ def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
 
 
 def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
-    daemon.services.settings.auto_store = True
+    daemon.settings.auto_store = True
     daemon.final("book.new", {"discard": True, "level": 0, "depth": 10})
     reader, editor = ClientRecord("reader", "reader"), ClientRecord("editor", "editor")
     daemon.final("text", {"line": f"play {whole_game()}"}, reader)
@@ -80,7 +80,7 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     daemon = Operated(tmp_path / "data", book_file=str(kept))
     daemon.final("book.new", {"discard": True, "level": 0, "depth": 2})
     books: Books = daemon.services.books
-    run_command(books, BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
+    run_command(books, BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.settings)).wait()
     reader = ClientRecord("reader", "reader")
     for op, args in (("text", {"line": "options"}), ("text", {"line": "book info"}), ("book.info", {})):
         said = str(daemon.final(op, args, reader))
@@ -144,7 +144,7 @@ def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
 def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, limits=ServerLimits(queue=5))
     go_on = threading.Event()
-    daemon.services.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+    daemon.services.books.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
     for number in range(8):
         client = ClientRecord(str(number), "editor")
         asked = daemon.request("book.fix", client=client)

@@ -106,7 +106,7 @@ class _Served:
         """End what it holds: files, and pools of threads."""
         self.services.operations.analyses.close()
         self.services.texts.close()
-        self.services.jobs.close(60)
+        self.services.books.jobs.close(60)
         self.services.books.close(discard=True)
 
 

@@ -125,7 +125,8 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(make: Callable[...
 def test_lines_of_one_that_left_are_carried_out_on_its_board(
     make: Callable[..., Loop], last: str, searching: bool
 ) -> None:
-    loop = make(in_flight=4096, grace_s=0)
+    # A client may use half of what its key has: after a line that is refused none outlives its client.
+    loop = make(in_flight=4096, key_queue=8192, queue=16384, grace_s=0)
     with Peer(loop.ipc) as staying:
         staying.final("book.new", {"level": 1, "depth": 10})
         staying.final("book.store", {"moves": "f5d6c3d3c4"})

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.protocol.dialects import cassio
 from desdaemon.protocol.dialects.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
@@ -26,6 +27,7 @@ from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.interrupt import StoppableSearch
+    from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
 
 READY = "ready."
@@ -71,7 +73,7 @@ class CassioDialect(LineDialect):
         with self._lock:
             super().say(*lines)
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         status = super().run(source, first)
         self._wait()
         return status
@@ -128,7 +130,7 @@ class CassioDialect(LineDialect):
         self.say(READY)
 
     def _stop(self, rest: str) -> None:
-        if self._running and self._running.search:
+        if self._running:
             self._running.search.stop()
         self._wait()
         self.say(READY)
@@ -141,22 +143,27 @@ class CassioDialect(LineDialect):
             self.say(READY)
 
     def _quit(self, rest: str) -> None:
-        if self._running and self._running.search:
+        if self._running:
             self._running.search.stop(abandon=True)
         self._wait()
         self.say("bye bye.")
         self.leaving = 0
 
     def _search(self, task: CassioTask) -> None:
-        self._running = _Running()
-        self._running.start(lambda: self._work(task))
-
-    def _work(self, task: CassioTask) -> None:
-        """Search and answer, on the search's thread."""
         from desdaemon.engine.limits import Limits
 
-        running = self._running
-        assert running is not None
+        limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
+        stoppable = ExitStack()
+        # From now on a stop ends the search, even before its thread has begun.
+        running = _Running(stoppable.enter_context(self.session.interrupt.searching(limits.bounded)))
+        running.thread = threading.Thread(
+            target=self._work, args=(task, limits, running, stoppable), name="search", daemon=True
+        )
+        self._running = running
+        running.thread.start()
+
+    def _work(self, task: CassioTask, limits: Limits, running: _Running, stoppable: ExitStack) -> None:
+        """Search and answer, on the search's thread. ``stoppable`` is open until the search ends."""
         last = ""
         finished: Line | None = None
 
@@ -184,10 +191,8 @@ class CassioDialect(LineDialect):
             finished = line
             report(line)
 
-        limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
         try:
-            with self.session.interrupt.searching(limits.bounded) as search:
-                running.begin(search)
+            with stoppable:
                 result: Result = self.session.search(
                     task.position, limits, progress=progress, window=(task.alpha, task.beta)
                 )
@@ -202,11 +207,11 @@ class CassioDialect(LineDialect):
             self.say(f"ERROR: cannot search: {error or 'not enough memory'}")
         except OSError:
             # The other end has gone; the dialogue's thread will notice.
-            running.end()
+            running.done = True
             return
         except Exception as error:
             self.say(f"ERROR: an internal error: {type(error).__name__}: {quoted(str(error))}")
-        running.end()
+        running.done = True
         self.say(READY)
 
 
@@ -220,35 +225,15 @@ def _interrupted(line: Line, finished: Line | None) -> Line:
 
 
 class _Running:
-    """A search on a thread of its own, and whether a stop can end it or it is over."""
+    """A search on a thread of its own."""
 
-    def __init__(self) -> None:
-        self.search: StoppableSearch | None = None
-        """The search, from when a stop can end it until its end; else None."""
+    thread: threading.Thread
+
+    def __init__(self, search: StoppableSearch) -> None:
+        self.search = search
         self.nodes = 0
         self.begun = time.monotonic()
         self.done = False
-        self._started = threading.Event()
-        """Set once ``search`` was set or the thread has ended."""
-
-    def start(self, work: Callable[[], None]) -> None:
-        """Start a thread that does ``work``, and return once a stop can end its search. ``work`` must call `begin` or
-        `end`, for which this waits.
-        """
-        self.thread = threading.Thread(target=work, name="search", daemon=True)
-        self.thread.start()
-        self._started.wait()
-
-    def begin(self, search: StoppableSearch) -> None:
-        """Let a stop end ``search`` from now on. Called on the search's thread."""
-        self.search = search
-        self._started.set()
-
-    def end(self) -> None:
-        """Note that the search is over. Called on its thread."""
-        self.search = None
-        self.done = True
-        self._started.set()
 
 
 SPOKEN = Spoken(CassioListener, CassioDialect)

@@ -1,17 +1,17 @@
-"""The base of the dialects: a loop that gets lines from a `LineSource` and writes answers to a `DialogueOutput`."""
+"""The base of the dialects: a loop that gets lines from a `LineQueue` and writes answers to a `DialogueOutput`."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineSource
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineQueue
 
 
 class Dialect(Protocol):
     """A dialogue in one protocol. `run` is called once, on the dialogue's thread."""
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         """Answer lines, ``first`` before those of the source, until the dialogue ends. Returns the exit status."""
 
 
@@ -24,7 +24,7 @@ class LineDialect:
         self.leaving: int | None = None
         """The exit status; None until the dialogue shall end."""
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         line = first or source.get()
         while line.text is not None:
             self.session.interrupt.begin(line.number)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
 from desdaemon.dialogue.clock import Clock
-from desdaemon.dialogue.interrupt import Interrupt
 from desdaemon.dialogue.session import CommandContext, Session, unlimited
 from desdaemon.dialogue.streams import DialogueOutput, InputListener
 from desdaemon.protocol.commands.options import find_option
@@ -44,10 +43,8 @@ class GtpListener(InputListener):
     strict = False
     scripted = False
 
-    def __init__(self, interrupt: Interrupt) -> None:
-        super().__init__(interrupt)
-        self._open_ended = 0
-        """The number of the line whose analysis any line ends; 0 if there is none."""
+    _open_ended = 0
+    """The number of the line whose analysis any line ends; 0 if there is none."""
 
     def hear(self, number: int, line: str) -> bool:
         if self._open_ended:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.clock import Clock
-from desdaemon.dialogue.interrupt import Interrupt
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import nboard
 from desdaemon.protocol.errors import BadInput, quoted
@@ -53,10 +52,8 @@ class NBoardListener(InputListener):
     strict = False
     scripted = False
 
-    def __init__(self, interrupt: Interrupt) -> None:
-        super().__init__(interrupt)
-        self._open_ended = 0
-        """The number of the hint or analysis that any line ends; 0 if there is none."""
+    _open_ended = 0
+    """The number of the hint or analysis that any line ends; 0 if there is none."""
 
     def hear(self, number: int, line: str) -> bool:
         word = (line.lower().split(None, 1) or [""])[0]
@@ -97,7 +94,7 @@ class NBoardDialect(LineDialect):
 
     # The dialogue
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         status = super().run(source, first)
         if self._learning:
             self._learning.wait(LEARNING_S)

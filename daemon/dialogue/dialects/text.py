@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Handler, Session
-from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineSource
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineQueue
 from desdaemon.protocol.commands.options import STARTING, Option
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
@@ -262,7 +262,7 @@ class TextDialect(CommandContext):
 
     # The dialogue
 
-    def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
+    def run(self, source: LineQueue, on_prompt: Callable[[], None]) -> int:
         """Show boards and prompts and answer lines until the dialogue ends or a line begins another protocol, which
         ``successor`` then names. Returns the exit status.
 

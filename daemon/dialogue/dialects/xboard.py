@@ -15,7 +15,7 @@ from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session
-from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineSource
+from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.protocol.commands.options import find_option, number_within
 from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
@@ -65,7 +65,7 @@ class XBoardDialect(LineDialect):
         self._post = False
         self._analyzing = False
         self._analysis = _XBoardAnalysis()
-        self._source: LineSource | None = None
+        self._source: LineQueue | None = None
         self._handlers: dict[str, Callable[[str], None]] = {
             "protover": self._protover,
             "variant": self._variant,
@@ -101,7 +101,7 @@ class XBoardDialect(LineDialect):
 
     # The dialogue
 
-    def run(self, source: LineSource, first: InputLine | None = None) -> int:
+    def run(self, source: LineQueue, first: InputLine | None = None) -> int:
         self._source = source
         return super().run(source, first)
 

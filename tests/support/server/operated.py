@@ -34,7 +34,7 @@ def close_all() -> None:
         services.operations.batches.close()
         services.operations.analyses.close()
         services.texts.close()
-        services.jobs.close(PATIENCE_S)
+        services.books.jobs.close(PATIENCE_S)
         services.books.close(discard=True)
 
 
@@ -56,7 +56,7 @@ class Operated:
         self.folder = folder
         self.searchers: list[FakeSearcher] = []
         self.ended = threading.Event()
-        settings = SessionSettings()
+        self.settings = settings = SessionSettings()
         settings.level = 4
         settings.book_file = book_file
         scheduler = Scheduler(slots)
