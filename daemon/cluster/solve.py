@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.result import Line, Result
+from desdaemon.engine.result import Result
 from desdaemon.protocol.othello.notation import Position
-from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .connection import client_of
@@ -39,8 +38,7 @@ def solver(
     def answer(search: Search) -> WorkerAnswer | None:
         result = here(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
         line = result.lines[0]
-        found = line.move, int(line.score)
-        return WorkerAnswer(found, result.time_ms, result.nodes, line.depth, line.selectivity, line.pv)
+        return WorkerAnswer((line.move, int(line.score)), result.time_ms, result.nodes, line)
 
     return ClusterSearches(
         client_of(*place), identity(Weights.load(eval_file or None)), answer,
@@ -56,40 +54,20 @@ def solved(
 
     Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` serves to estimate times.
     """
-    given: deque[tuple[P, int, bool]] = deque()
+    given: deque[tuple[P, bool]] = deque()
 
     def searches() -> Iterator[Search]:
         for problem, position, limits in problems:
-            given.append((problem, position.empties, limits is None))
+            given.append((problem, limits is None))
             if limits is not None:
                 yield Search(position.player, position.opponent, level, 0, *limits[:2])
 
     for answer in cluster.answers(searches()):
-        while given and given[0][2]:
+        while given and given[0][1]:
             yield given.popleft()[0], None
         if answer is None:
             return
-        problem, empties, _ = given.popleft()
-        yield problem, _result(empties, answer)
-    while given:
-        yield given.popleft()[0], None
-
-
-def _result(empties: int, answer: WorkerAnswer) -> Result:
-    assert isinstance(answer.found, tuple)
-    move, score = answer.found
-    exact = answer.depth >= empties and answer.selectivity == 100
-    lower, upper = (score, score) if exact else (-64, 64)
-    line = Line(
-        move,
-        MoverScore(score),
-        MoverScore(lower),
-        MoverScore(upper),
-        answer.depth,
-        Selectivity(answer.selectivity),
-        answer.pv,
-        answer.nodes,
-        answer.ms,
-        empties,
-    )
-    return Result((line,), answer.nodes, answer.ms, complete=True)
+        assert answer.line is not None
+        yield given.popleft()[0], Result((answer.line,), answer.nodes, answer.ms, complete=True)
+    for problem, _ in given:
+        yield problem, None

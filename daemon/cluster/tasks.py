@@ -75,8 +75,7 @@ class WorkerState:
         if result is None or not result.complete or control.stopped:
             return None
         line = result.lines[0]
-        found = line.move, int(line.score)
-        return WorkerAnswer(found, 0.0, result.nodes, line.depth, int(line.selectivity), line.pv)
+        return WorkerAnswer((line.move, int(line.score)), 0.0, result.nodes, line if search.depth >= 0 else None)
 
     def _searcher(self, hash_bits: int) -> Searcher:
         """Return the calling thread's searcher with a table of 2 to the power ``hash_bits`` entries; one with another

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from desdaemon.engine.result import Line
 from desdaemon.engine.training.labelling.chunks import BoardChunk
 
 BATCH_MS = 1000.0
@@ -76,17 +77,14 @@ AnySearch = Search | BoardChunk
 
 class WorkerAnswer(NamedTuple):
     """The answer to a search. Two workers must agree on ``found``: best move and its score in discs for the side to
-    move; of a chunk the score of each position, a signed byte.
-
-    ``nodes``, ``depth`` (plies), ``selectivity`` (percent) and line of play are known of single boards.
+    move; of a chunk the score of each position, a signed byte. ``nodes`` is 0 for chunks; ``line`` is that of a solved
+    problem.
     """
 
     found: tuple[int, int] | bytes
     ms: float = 0.0
     nodes: int = 0
-    depth: int = 0
-    selectivity: int = 100
-    pv: tuple[int, ...] = ()
+    line: Line | None = None
 
 
 class SearchBatch(NamedTuple):

@@ -37,7 +37,8 @@ def test_a_batch_has_the_answers_of_the_books_own_searches(state: tasks.WorkerSt
 def test_a_problem_is_searched_as_deep_as_it_says(state: tasks.WorkerState) -> None:
     (found,) = state.answers("job", 12, [Search(START.player, START.opponent, 0, 0, 6, 100)])
     assert found is not None
-    assert (found.depth, found.selectivity, len(found.pv)) == (6, 100, 6)
+    assert found.line is not None
+    assert (found.line.depth, found.line.selectivity, len(found.line.pv)) == (6, 100, 6)
 
 
 def test_a_chunk_of_labels_has_the_scores_of_single_searches(state: tasks.WorkerState) -> None:

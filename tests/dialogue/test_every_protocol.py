@@ -7,7 +7,7 @@ import re
 import pytest
 from collected import Collected
 from fake_engine import build_fake
-from live import converse
+from live import Live, converse
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
@@ -99,5 +99,7 @@ def test_long_and_broken_lines(protocol: str, ping: bytes, said: tuple[bytes, by
     ],
 )
 def test_the_end_of_the_input_ends_the_process(protocol: str, lines: bytes, end: bytes) -> None:
-    done = converse(lines, f"-{protocol}", "-level", "4", "-book-file", "/nowhere/book.dat")
-    assert (end in done.stdout, done.returncode) == (True, 0)
+    with Live(f"-{protocol}", "-level", "4", "-book-file", "/nowhere/book.dat") as live:
+        live.send(lines)
+        live.until(end)
+        assert live.end()[2] == 0
