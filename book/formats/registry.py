@@ -101,7 +101,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
     """
     kind = format_by_content(path)
     if kind == NATIVE:
-        return LoadedBook(snapshot.book_of(snapshot.read(path, progress=progress)), kind, [])
+        return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])
     if kind == EDAX:
         read = edax.read(path, progress)
     elif kind == EGAROUCID:

@@ -57,16 +57,11 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """Stop all running searches within milliseconds. Every search, running or new, returns None until `resume`."""
+        """Stop all running searches within milliseconds. Every search, running or new, returns None from now on."""
         with self._lock:
             self._stopped = True
             for control in self._running:
                 control.stop()
-
-    def resume(self) -> None:
-        """Allow searches again after a `stop`."""
-        with self._lock:
-            self._stopped = False
 
     def __call__(
         self, player: int, opponent: int, level: int, excluded: int, control: Control | None = None

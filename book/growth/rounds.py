@@ -136,8 +136,8 @@ class Worker:
     ) -> None:
         """``on_progress`` returns False to cancel a command; ``halt`` is called then, to stop the running searches.
 
-        If ``halt`` stops later searches too, as `Searches.stop` does, the caller must allow them again before the next
-        command. Raises `OutOfRange` for other than 1 to 1024 ``threads``.
+        If ``halt`` stops later searches too, as `Searches.stop` does, the worker is of no use for another command.
+        Raises `OutOfRange` for other than 1 to 1024 ``threads``.
         """
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)

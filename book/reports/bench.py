@@ -173,7 +173,7 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     save = bench.timed("save, own format", wall, lambda: snapshot.write(native, book, 1, 0, backups=0))
     yield save
     yield bench.timed("load, own format, all checked", wall, lambda: snapshot.read(native))
-    opened = bench.timed("open and first look-up", wall, lambda: snapshot.read(native, check=False).table.find(*START))
+    opened = bench.timed("open and first look-up", wall, lambda: snapshot.read(native, check=False)[0].entry(*START))
     yield opened._replace(positions=1)
     lines = folder / "bench.txt"
     yield bench.timed("export .txt", thread, lambda: text.write(lines, book))

@@ -37,12 +37,10 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
     if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
         notes.append(f"{path}: the checksums are damaged or cut off: positions are taken as far as they are possible")
         return set()
-    bad = set()
-    for number, expected in enumerate(np.frombuffer(sums_raw, "<u4").tolist()):
+    bad = set(snapshot.bad_blocks(path, header, sums_raw, no_progress))
+    for number in sorted(bad):
         start = snapshot.PAGE + number * header.block
-        if zlib.crc32(data[start : min(start + header.block, header.checksums_at)]) != expected:
-            notes.append(f"{path}: block {number} ({header.block >> 10} KiB at byte {start}) is damaged")
-            bad.add(number)
+        notes.append(f"{path}: block {number} ({header.block >> 10} KiB at byte {start}) is damaged")
     return bad
 
 

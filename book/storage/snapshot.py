@@ -22,7 +22,7 @@ from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
 from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
-from desdaemon.book.games import GAME, NO_GAMES, Games
+from desdaemon.book.games import GAME
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
@@ -294,18 +294,8 @@ def note_journal(path: Path) -> None:
             platform.sync_data(stream.fileno())
 
 
-class Mapped(NamedTuple):
-    """A mapped file: changes of ``table`` stay in memory. ``counts`` is None if the file has no counts."""
-
-    table: BookTable
-    header: SnapshotHeader
-    counts: Counts | None = None
-    games: Games = NO_GAMES
-
-
-def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
-    """Compare all blocks of a file with their checksums, ``sums``. Raises `Unreadable`, which names the first bad
-    block.
+def bad_blocks(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> Iterator[int]:
+    """Yield the numbers of the blocks of a file that do not match their checksums, ``sums``.
 
     This reads the file, not the mapped memory, so that changes may run meanwhile.
     """
@@ -319,12 +309,15 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
             read = memoryview(stream.read(min(_OLD_BLOCK, header.checksums_at - start)))
             for number, wanted in enumerate(expected[first : first + many]):
                 if zlib.crc32(read[number * block : (number + 1) * block]) != wanted:
-                    raise Unreadable(
-                        path,
-                        start + number * block,
-                        f"block {first + number} ({block >> 10} KiB) does not match its checksum",
-                    )
+                    yield first + number
             progress("check", start, header.size)
+
+
+def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
+    """Compare all blocks of a file with their checksums. Raises `Unreadable`, which names the first bad block."""
+    for number in bad_blocks(path, header, sums, progress):
+        problem = f"block {number} ({header.block >> 10} KiB) does not match its checksum"
+        raise Unreadable(path, PAGE + number * header.block, problem)
 
 
 def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
@@ -349,8 +342,9 @@ def check(path: Path, progress: ProgressCallback = no_progress) -> None:
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
-def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
-    """Open a book's file by mapping it. Raises `Unreadable` if it cannot be read or is found to be damaged.
+def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> tuple[Book, SnapshotHeader]:
+    """Open a book's file by mapping it. Returns the book, without the changes in its journal, and the file's header;
+    changes of the book stay in memory. Raises `Unreadable` if the file cannot be read or is found to be damaged.
 
     All blocks are verified first, or, without ``check``, each block of an indexed file before its first use
     (`blocks.Blocks`).
@@ -400,7 +394,10 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
         counts = Counts.unpacked(data[header.counts_at :][: WORDS * 8].view(np.uint64))
         if not counts.possible(header.rows):
             raise Unreadable(path, header.counts_at, "the counts of positions are impossible")
-    return Mapped(table, header, counts, data[header.games_at :][: header.games * GAME.itemsize].view(GAME))
+    games = data[header.games_at :][: header.games * GAME.itemsize].view(GAME)
+    settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
+    book = Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
+    return book, header
 
 
 def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
@@ -416,13 +413,6 @@ def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
     yield header.games_at, header.games * GAME.itemsize
     if header.results_at:
         yield header.results_at + (header.stored - tail) * RESULT.itemsize, tail * RESULT.itemsize
-
-
-def book_of(mapped: Mapped) -> Book:
-    """Return the book in a mapped file, without the changes in its journal."""
-    table, header, counts, games = mapped
-    settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
-    return Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
 
 
 def _chunks(records: Records | None) -> list[Records]:

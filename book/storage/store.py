@@ -93,7 +93,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 class Store:
     """An open book file with its journal, made by `open_store` or `create_store`; a context manager that closes it."""
 
-    def __init__(self, path: Path, book: Book, mapped: snapshot.Mapped, lock: FileLock | None) -> None:
+    def __init__(self, path: Path, book: Book, header: snapshot.SnapshotHeader, lock: FileLock | None) -> None:
         self.path = path
         self.book = book
         self.notes: list[str] = []
@@ -103,11 +103,11 @@ class Store:
         """
         self.reason = ""
         """Why the book can only be read; "" if it can be written, or if reading was asked for."""
-        self._size = mapped.header.size
-        self._identity = mapped.header.book
-        self._sequence = mapped.header.sequence
+        self._size = header.size
+        self._identity = header.book
+        self._sequence = header.sequence
         """The last journal entry that the file includes."""
-        self._marked = bool(mapped.header.state & snapshot.JOURNALLED)
+        self._marked = bool(header.state & snapshot.JOURNALLED)
         """Whether the file says that the journal has changes."""
         self._folded = self._sequence
         """The last journal entry that `fold` need not write to the file."""
@@ -121,7 +121,7 @@ class Store:
         self._checker: threading.Thread | None = None
         self._rescued = -1
         """The last journal entry whose changes were written elsewhere."""
-        if mapped.table.guard is not None:
+        if book.table.guard is not None:
             self._checker = threading.Thread(target=self._check_blocks, name="book-check", daemon=True)
             self._checker.start()
 
@@ -357,7 +357,7 @@ class Store:
             return later
         tables = []
         for part in (before, before + gone):
-            book = snapshot.book_of(snapshot.read(self.path, check=False))
+            book, _ = snapshot.read(self.path, check=False)
             replay(book, part, self.path)
             tables.append(book.table)
         changed = []
@@ -423,9 +423,9 @@ def create_store(path: Path, book: Book) -> Store:
     lock = _lock(path)
     try:
         identity = secrets.randbits(64)
-        snapshot.write(path, book, identity, 0, backups=0)
+        header = snapshot.write(path, book, identity, 0, backups=0)
         journal.write(journal_path(path), identity, 0)
-        store = Store(path, book, snapshot.read(path, check=False), lock)
+        store = Store(path, book, header, lock)
         store._start(journal.read(journal_path(path)))
     except BaseException:
         lock.release()
@@ -433,26 +433,26 @@ def create_store(path: Path, book: Book) -> Store:
     return store
 
 
-def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, journal.Scan | None]:
-    """Return a book's mapped file, and its journal (None if it has none).
+def _load(path: Path, progress: ProgressCallback) -> tuple[Book, snapshot.SnapshotHeader, journal.Scan | None]:
+    """Return the book of a file, the file's header, and its journal (None if it has none).
 
     Raises `Unreadable`, also if the two do not belong together.
     """
     for _ in range(100):
-        mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
+        book, header = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
-            return mapped, None
+            return book, header, None
         log = journal.read(journal_path(path), progress)
-        if log.book != mapped.header.book and not log.frames:
+        if log.book != header.book and not log.frames:
             # An empty journal was left behind by a book that was renamed.
-            return mapped, None
-        if log.book != mapped.header.book:
+            return book, header, None
+        if log.book != header.book:
             raise Unreadable(
                 journal_path(path), 16, f"this journal belongs to another book than {path.name}; move it away"
             )
         # A writer may have saved between the two reads.
-        if log.base <= mapped.header.sequence:
-            return mapped, log
+        if log.base <= header.sequence:
+            return book, header, log
     raise Unreadable(journal_path(path), 24, "begins after changes that the book's file does not have")
 
 
@@ -484,22 +484,21 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
                 raise
             reason = str(error)
     try:
-        mapped, journal_scan = _load(path, progress)
-        book = snapshot.book_of(mapped)
-        store = Store(path, book, mapped, lock)
+        book, header, journal_scan = _load(path, progress)
+        store = Store(path, book, header, lock)
         store.holder = holder
         log = journal_path(path)
-        frames = journal_scan.after(mapped.header.sequence) if journal_scan is not None else []
+        frames = journal_scan.after(header.sequence) if journal_scan is not None else []
         if all(frame.kind in _UNFINISHED for frame in frames):
             store._folded += len(frames)
-        if journal_scan is None and mapped.header.state & snapshot.JOURNALLED:
+        if journal_scan is None and header.state & snapshot.JOURNALLED:
             store.notes.append(
                 f"{path}: what was changed since it was saved is missing: it is in the journal that lay beside it, "
                 f"{log.name}"
             )
         if frames:
             replay(book, frames, log, progress)
-        begin = functools.partial(store._begin_writing, journal_scan, mapped.header.book, mapped.header.sequence)
+        begin = functools.partial(store._begin_writing, journal_scan, header.book, header.sequence)
         try:
             if lock is not None:
                 begin()

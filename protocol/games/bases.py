@@ -16,15 +16,15 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START, Position, play_moves
+from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files
 from desdaemon.protocol.texts import decoded, without_mark
 
 from . import edx, wthor
-from .formats import game_of, game_text, game_texts
-from .records import Complain, GameRecord, GameText, PlayedMove, black_score, complain
+from .formats import game_of, game_text, game_texts, replayed
+from .records import Complain, GameRecord, GameText, black_score, complain
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 READ_FORMATS = (*BASE_FORMATS, "ndjson")
@@ -139,11 +139,6 @@ def unpacked(data: bytes, name: str) -> bytes:
     if len(content) > LARGEST_FILE:
         raise BadInput(f"{quoted(name)}: too large: more than {LARGEST_FILE} bytes when unpacked")
     return content
-
-
-def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
-    """Return the moves with missing forced passes inserted; raises `BadInput` for an illegal move."""
-    return tuple(PlayedMove(move, 0.0) for move in play_moves(initial, list(squares)).moves)
 
 
 # Reading

@@ -6,7 +6,7 @@ Forced passes are written if the format has them, and inserted if a text leaves 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.othello.notation import (
@@ -118,7 +118,8 @@ def _lines(text: str) -> Iterator[GameText]:
 def txt_game(text: GameText) -> GameRecord:
     """Return the game of a line: ``F5D6C3``, or with another start ``<board> <side>;F5D6``. Raises `BadInput`."""
     board, semicolon, moves = text.properties[0][1].rpartition(";")
-    return _alternating(parse_board(board) if semicolon else START, listed_moves(moves))
+    initial = parse_board(board) if semicolon else START
+    return GameRecord(initial, replayed(initial, listed_moves(moves)))
 
 
 def listed_moves(text: str) -> list[int]:
@@ -137,11 +138,9 @@ def txt_text(record: GameRecord) -> str:
     return f"{moves}\n" if moves and record.initial == START else f"{board_text(record.initial)};{moves}\n"
 
 
-def _alternating(initial: Position, moves: list[int]) -> GameRecord:
-    """Return the game of moves that are given without colours."""
-    played = play_moves(initial, moves).moves
-    black = initial.black_to_move
-    return GameRecord(initial, follow(initial, [(black ^ bool(ply % 2), move, 0.0) for ply, move in enumerate(played)]))
+def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
+    """Return the moves with missing forced passes inserted; raises `BadInput` for an illegal move."""
+    return tuple(PlayedMove(move, 0.0) for move in play_moves(initial, list(squares)).moves)
 
 
 # SGF
@@ -352,8 +351,8 @@ def pgn_game(text: GameText) -> GameRecord:
         initial = parse_xboard_fen(tags["FEN"]) if "FEN" in tags else START
     elif "FEN" in tags:
         initial = parse_board(tags["FEN"])
-    record = _alternating(initial, moves)
-    return record._replace(black=_known(tags.get(first, "")), white=_known(tags.get(second, "")))
+    black, white = (_known(tags.get(colour, "")) for colour in (first, second))
+    return GameRecord(initial, replayed(initial, moves), black, white)
 
 
 def json_game(text: GameText) -> GameRecord:
@@ -369,7 +368,7 @@ def json_game(text: GameText) -> GameRecord:
     if moves and moves[0] not in squares(START.moves):
         start, turn = Position(transform(START.player, 2), transform(START.opponent, 2), True), 56
     played = [move if move == PASS else move ^ turn for move in play_moves(start, moves).moves]
-    return _alternating(START, played)._replace(black=tags.get("BLACK", ""), white=tags.get("WHITE", ""))
+    return GameRecord(START, replayed(START, played), tags.get("BLACK", ""), tags.get("WHITE", ""))
 
 
 def _known(name: str) -> str:

@@ -11,8 +11,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import START, parse_board
 from desdaemon.protocol.texts import UTF_16, decoded
 
-from .bases import FileGame, parse_games, replayed
-from .formats import listed_moves, parse_game
+from .bases import FileGame, parse_games
+from .formats import listed_moves, parse_game, replayed
 from .records import Complain, GameRecord
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")

@@ -284,7 +284,8 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
 
 def wtest(context: CommandContext, argument: str) -> None:
     """In each game of a WTHOR file, solve the first position with a perfect score listed; print scores that differ."""
-    from desdaemon.protocol.games.bases import read_wthor, replayed
+    from desdaemon.protocol.games.bases import read_wthor
+    from desdaemon.protocol.games.formats import replayed
 
     if not argument:
         raise BadInput("wtest: expected the name of a WTHOR file")

@@ -108,7 +108,7 @@ def test_results_of_games_are_numbers_of_games(book: Path, value: float) -> None
 
 def test_what_is_right_stays_right(book: Path) -> None:
     change(book, lambda data, header: None)
-    table = snapshot.read(book).table
+    table = snapshot.read(book)[0].table
     assert table.results(1) == (1.0, 2.0, 3.0)
     assert table.find(*START) >= 0
     assert np.isfinite(table.results_of(np.arange(len(table))).view(np.float64)).all()

@@ -62,7 +62,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     path = tmp_path_factory.mktemp("damage") / "b.book"
     book = large_book()
     create_store(path, book).close()
-    header = snapshot.read(path).header
+    _, header = snapshot.read(path)
     assert header.segments_at
     assert header.results_at
     assert header.wide
@@ -251,7 +251,7 @@ def test_changes_before_everything_was_compared_are_no_damage(saved: Saved, tmp_
             book.negamax()
             opened.save()
         books.append(path)
-    first, second = (contents(snapshot.book_of(snapshot.read(path))) for path in books)
+    first, second = (contents(snapshot.read(path)[0]) for path in books)
     assert first == second
     with open_store(books[0]) as opened:
         assert opened.book.table.results(9) == (4.0, 5.0, 6.0)

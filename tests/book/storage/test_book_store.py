@@ -78,7 +78,7 @@ def test_backups_are_numbered_and_limited(tmp_path: Path) -> None:
             store.book.options = store.book.options._replace(verbosity=verbosity)
             store.save()
     for number, verbosity in ((1, 4), (2, 3), (3, 2)):
-        assert snapshot.read(path.with_name(f"b.book.{number}")).header.options.verbosity == verbosity
+        assert snapshot.read(path.with_name(f"b.book.{number}"))[1].options.verbosity == verbosity
     assert not path.with_name("b.book.4").exists()
 
 
