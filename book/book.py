@@ -18,7 +18,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 
 from .changes import ChangeObserver, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
-from .counts import Counts, counted
+from .counts import Counts, counted, parents_of
 from .exports import kernels
 from .games import NO_GAMES, Games, without
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE
@@ -270,13 +270,9 @@ class Book:
         """
         if self._unverified is None:
             return None
-        rows = set(self._unverified)
-        for row in self._unverified:
-            parents = self.table.parents(row)
-            if parents is None:
-                return None
-            rows.update(parents)
-        return np.array(sorted(rows), np.int64)
+        rows = np.array(sorted(self._unverified), np.int64)
+        above = parents_of(self.table, rows)
+        return np.union1d(rows, above[0]) if above is not None else None
 
     def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
         """Return the faults of the leaves of ``rows``, in the order of ``rows``: int64 (n, 2), row and kind
@@ -479,20 +475,13 @@ class Book:
         states = np.where(marked, GONE, KEPT).astype(np.uint8)
         resting = self._resting_on_hand(progress)
         states[resting] = np.where(marked[resting], GONE_BY_HAND, KEPT)
-        above: set[int] | None = None
-        if np.count_nonzero(marked) * _WHOLE <= len(self):
-            above = set()
-            for row in np.flatnonzero(marked).tolist():
-                parents = self.table.parents(row)
-                if parents is None:
-                    above = None
-                    break
-                above.update(parents)
-        ranges = (
-            slices(len(self), _NOTES, "links", progress) if above is None else ((row, row + 1) for row in sorted(above))
-        )
+        few = np.count_nonzero(marked) * _WHOLE <= len(self)
+        above = parents_of(self.table, np.flatnonzero(marked)) if few else None
+        if above is None:
+            ranges, filters = slices(len(self), _NOTES, "links", progress), self.table.filters(progress)
+        else:
+            ranges, filters = ((row, row + 1) for row in above[0].tolist()), Filters()
         notes = np.empty((_NOTES, 5), np.int64)
-        filters = self.table.filters(progress) if above is None else Filters()
         places = address(states), address(notes), filters.at
         lost = [notes[:0]]
         for start, end in ranges:

@@ -96,7 +96,6 @@ class Control:
     def __init__(self) -> None:
         self._memory = HeapWords(_STOP_WORDS)
         self._word = self._memory.words
-        self._lock = threading.Lock()
         self._stopped = False
         self._contexts: list[Context] = []
 
@@ -117,28 +116,12 @@ class Control:
 
     def stop(self) -> None:
         """Stop the search, which then returns its results so far. A later search with this object is stopped too."""
-        with self._lock:
-            self._stopped = True
-            self._word[0] = 1
-
-    def interrupt(self) -> None:
-        """Set the stop word until the next `resume`. The iteration that runs now ends, and its search with it. A call
-        of `Searcher.search_records` ends too.
-
-        A search calls `resume` before each iteration, so an interruption between two iterations is lost. For an end
-        that is not forgotten call `stop`.
-        """
+        self._stopped = True
         self._word[0] = 1
-
-    def resume(self) -> bool:
-        """Clear the stop word for the next iteration and return True; after `stop` leave it set and return False."""
-        with self._lock:
-            self._word[0] = int(self._stopped)
-        return not self._stopped
 
     @property
     def raised(self) -> bool:
-        """Whether the stop word is set, by a stop, a limit or an interruption."""
+        """Whether the stop word is set, by a stop or a limit."""
         return self._word[0] != 0
 
     def watch(self, contexts: list[Context]) -> None:
@@ -344,7 +327,7 @@ class Searcher:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address`` on this thread, without the GIL.
 
         Before the call set the length of the line in each record to 0: after a stop it still is 0 in unfinished
-        records. Also call `Control.resume`, since an old interruption would end this call at once.
+        records.
         """
         self._prepare(_UNLIMITED, control)
         self._engine.search_records(self._contexts[0].address, address, number)
@@ -486,7 +469,7 @@ class Searcher:
         lines: list[Line] = []
         finished = True
         for step in _steps(job.limits, job.empties):
-            if not job.control.resume() and lines:
+            if job.control.stopped and lines:
                 finished = False
                 break
             found: list[Line] = []

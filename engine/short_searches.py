@@ -55,7 +55,7 @@ class ShortSearches:
         """End the call of `search` that runs now, if any; its unfinished searches have the result None. Later calls are
         not affected.
         """
-        self._control.interrupt()
+        self._control.stop()
 
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
         """Search at most `MOST_AT_ONCE` positions, with the GIL released. Returns their results in order, None for a
@@ -64,7 +64,7 @@ class ShortSearches:
         ``time_ms`` of a result is its share, by nodes, of the call's time.
         """
         records = self._records
-        self._control.resume()
+        self._control = Control()
         offset = 0
         for player, opponent, limits in questions:
             _IN.pack_into(records, offset, player, opponent, limits.depth, limits.selectivity.index)

@@ -121,22 +121,18 @@ def add_games(
     return AddedGames(outcome, problems)
 
 
-def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
-    """Return each game's positions within the book's depth, and the index of each one's illegal move, if any."""
-    least = max(0, book.options.min_empties - 1)
-    replays = [book.table.replay(*START, game.moves, least) for game in games]
-    return [positions for positions, _ in replays], [illegal for _, illegal in replays]
-
-
 def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
-    """Return the positions of a batch of games, whose first game has the number ``first``.
+    """Return the positions, within the book's depth, of a batch of games, whose first game has the number ``first``.
 
     Appends a line about each game with an illegal move to ``problems``.
     """
-    replayed, illegal = _replayed(book, batch)
-    problems += [
-        f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
-    ]
+    least = max(0, book.options.min_empties - 1)
+    replayed = []
+    for number, game in enumerate(batch, first):
+        positions, illegal = book.table.replay(*START, game.moves, least)
+        replayed.append(positions)
+        if illegal is not None:
+            problems.append(f"game {number}: move {illegal + 1} is not legal")
     return np.concatenate(replayed)
 
 

@@ -107,12 +107,11 @@ def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, 
         yield book.table.canonical(*child)[:2], -entry.leaf_score
 
 
-def _grow(job: GrowthCommand, choose: Callable[[], Iterable[int]]) -> CommandOutcome:
-    return job.run(lambda: _leaf_children(job.book, choose()))
-
-
-def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandOutcome:
-    return _grow(job, lambda: select(job.book, root, mode, progress=job.progress).tolist())
+def _grow(book: Book, root: Position, worker: Worker, mode: Mode) -> CommandOutcome:
+    """Add the leaves that `select` chooses below ``root`` by ``mode`` until there is none. Raises `NotInBook`."""
+    root_row(book, root)
+    job = GrowthCommand(book, worker)
+    return job.run(lambda: _leaf_children(book, select(book, root, mode, progress=job.progress).tolist()))
 
 
 def deviate_rows(
@@ -143,11 +142,11 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
 
     job = GrowthCommand(book, worker)
 
-    def choose() -> list[int]:
+    def choose() -> Iterator[tuple[Position, int]]:
         first, second = deviate_rows(book, root, relative, absolute, job.progress)
-        return sorted({*first, *second})
+        return _leaf_children(book, sorted({*first, *second}))
 
-    return _grow(job, choose)
+    return job.run(choose)
 
 
 def enhance(
@@ -165,21 +164,19 @@ def enhance(
     if endcut_error is not None:
         options = options._replace(endcut_error=within("endcut error", endcut_error, 0, 129))
     book.options = options
-    return _select_and_grow(GrowthCommand(book, worker), root, Mode.ENHANCE)
+    return _grow(book, root, worker, Mode.ENHANCE)
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Extend each line below ``root`` by best moves to the book's depth or the end of the game. Raises `NotInBook`."""
-    root_row(book, root)
-    return _select_and_grow(GrowthCommand(book, worker), root, Mode.PLAY)
+    return _grow(book, root, worker, Mode.PLAY)
 
 
 def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Add leaves until a best move of every position below ``root`` is in the book, as far as the book's depth allows.
     Raises `NotInBook`.
     """
-    root_row(book, root)
-    return _select_and_grow(GrowthCommand(book, worker), root, Mode.EXTEND)
+    return _grow(book, root, worker, Mode.EXTEND)
 
 
 def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:

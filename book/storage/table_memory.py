@@ -193,14 +193,8 @@ class TableMemory:
         self._descriptors[:, 3] = used
 
     def _adopt_chunk(self, chunk: Records) -> None:
-        place = len(self._chunks)
-        if place == len(self._pointers):
-            pointers = np.zeros(2 * place, np.uint64)
-            pointers[:place] = self._pointers
-            self._pointers = pointers
-            self._context[CHUNKS] = address(pointers)
-        self._chunks.append(chunk)
-        self._pointers[place] = address(chunk)
+        self._pointers = _appended(self._pointers, self._chunks, chunk)
+        self._context[CHUNKS] = address(self._pointers)
         self._context[ROW_CAPACITY] = len(self._chunks) * CHUNK_ROWS
         if self._results:
             self._add_result_chunk()
@@ -420,12 +414,7 @@ class TableMemory:
         return self._context_at
 
     def _add_result_chunk(self) -> None:
-        self._results.append(np.zeros(CHUNK_ROWS, RESULT))
-        if len(self._results) > len(self._result_pointers):
-            pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
-            pointers[: len(self._result_pointers)] = self._result_pointers
-            self._result_pointers = pointers
-        self._result_pointers[len(self._results) - 1] = address(self._results[-1])
+        self._result_pointers = _appended(self._result_pointers, self._results, np.zeros(CHUNK_ROWS, RESULT))
         self._context[_RESULTS] = address(self._result_pointers)
 
     @property
@@ -437,3 +426,15 @@ class TableMemory:
         with self.lock:
             while len(self._results) < len(self._chunks):
                 self._add_result_chunk()
+
+
+def _appended(pointers: Words, chunks: list[Records], chunk: Records) -> Words:
+    """Append ``chunk`` to ``chunks``, and its address to ``pointers``, those of ``chunks``. Returns the pointers, which
+    are copied if they have no room left: look-ups may still read the old ones.
+    """
+    place = len(chunks)
+    if place == len(pointers):
+        pointers = np.concatenate([pointers, np.zeros(max(64, place), np.uint64)])
+    chunks.append(chunk)
+    pointers[place] = address(chunk)
+    return pointers

@@ -81,9 +81,9 @@ class BookCommand(NamedTuple):
     """
 
     name: str
-    aliases: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     help: str
+    aliases: tuple[str, ...] = ()
     long: bool = False
     writes: bool = False
     role: str = READER
@@ -142,7 +142,7 @@ def _editor(
     replaces: bool = False,
     about: str = BOOK,
 ) -> BookCommand:
-    return BookCommand(name, (), parameters, help, long, True, role, replaces=replaces, about=about)
+    return BookCommand(name, parameters, help, (), long, True, role, replaces=replaces, about=about)
 
 
 def _limit(name: str, high: int, help: str) -> Parameter:
@@ -186,12 +186,12 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "load",
-        ("open",),
         (_file("A book of any format."), _LEVEL_OF_FILE, _DISCARD),
         "Use the book of a file: desdaemon's own format, Edax's, Egaroucid's or Edax's text, recognised by content.",
-        True,
-        True,
-        ADMIN,
+        aliases=("open",),
+        long=True,
+        writes=True,
+        role=ADMIN,
         replaces=True,
     ),
     _editor(
@@ -200,14 +200,11 @@ BOOK_COMMANDS = (
         "Read the book's file again, and open it for writing unless another process is doing so.",
         replaces=True,
     ),
-    BookCommand(
+    _editor(
         "save",
-        (),
         (_file("File to write; the book's own unless given.", required=False),),
         "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else our own.",
-        True,
-        True,
-        ADMIN,
+        role=ADMIN,
     ),
     _editor(
         "import",
@@ -218,21 +215,17 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "export",
-        (),
         (_file("Where to."),),
         "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat or .egbk3.",
-        True,
-        False,
-        ADMIN,
+        long=True,
+        role=ADMIN,
     ),
     BookCommand(
         "backup",
-        (),
         (_file("Where to."),),
         "Write a copy in our own format while the book stays in use.",
-        True,
-        False,
-        ADMIN,
+        long=True,
+        role=ADMIN,
     ),
     _editor(
         "merge",
@@ -242,32 +235,26 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "diff",
-        (),
         (
             _file("A book of any format."),
             _file("Another one; the book in use unless given.", required=False, name="other"),
         ),
         "Count how two books differ.",
-        True,
-        False,
-        ADMIN,
+        long=True,
+        role=ADMIN,
     ),
-    BookCommand(
+    _editor(
         "salvage",
-        (),
         (_file("The damaged file."), _DISCARD),
         "Recover the undamaged part of a book; the damaged file is not changed.",
-        True,
-        True,
-        ADMIN,
+        role=ADMIN,
         replaces=True,
     ),
     # Settings
-    BookCommand("on", (), (), "Play from the book.", about=OPTIONS),
-    BookCommand("off", (), (), "Do not play from the book.", about=OPTIONS),
+    BookCommand("on", (), "Play from the book.", about=OPTIONS),
+    BookCommand("off", (), "Do not play from the book.", about=OPTIONS),
     BookCommand(
         "randomness",
-        (),
         (_int("discs", 0, 128, "Discs below the best score; shows the value if left out."),),
         "Set how much worse than the best a book move may be.",
         about=OPTIONS,
@@ -309,82 +296,66 @@ BOOK_COMMANDS = (
     BookCommand(
         "show",
         (),
-        (),
         "Show what the book knows of the position on the board, and of each legal move.",
-        True,
+        long=True,
         places=True,
     ),
     BookCommand(
         "edits",
-        (),
         (_int("count", 1, 10**6, "Most positions to list.", 100),),
         "List the positions whose score was set by hand.",
-        True,
+        long=True,
     ),
-    BookCommand("info", (), (), "Show the book's size, levels, depth and memory.", True),
-    BookCommand("stats", (), (), "Count positions, links, leaves and scores by the number of empty squares.", True),
+    BookCommand("info", (), "Show the book's size, levels, depth and memory.", long=True),
+    BookCommand("stats", (), "Count positions, links, leaves and scores by the number of empty squares.", long=True),
     BookCommand(
         "analyze",
-        ("analyse", "a"),
         (_int("n", 1, 128, "Moves, all unless given."),),
         "Analyse the game by the book's scores alone.",
+        aliases=("analyse", "a"),
         game=True,
     ),
-    BookCommand("grade", (), (), "Show how reliable the position's score is: A to F, AA to AF.", True, places=True),
+    BookCommand("grade", (), "Show how reliable the position's score is: A to F, AA to AF.", long=True, places=True),
     BookCommand(
         "lines",
-        (),
         (
             _int("loss", 0, 129, "Discs that a move may lose.", 0),
             _int("count", 1, 10**6, "Most lines to show.", 100),
         ),
         "Show the best lines from here through the book.",
-        True,
+        long=True,
         places=True,
     ),
     BookCommand(
         "umigame",
-        (),
         (_int("depth", 1, 60, "Moves from the position on the board to the ends of lines, at most.", 60),),
         "Show how few lines of the book each side must know to keep its score from here against every best reply.",
-        True,
+        long=True,
         places=True,
     ),
-    BookCommand(
-        "verify",
-        (),
-        (_flag("repair", "Repair what is wrong, without searching."),),
-        "Check the book for errors.",
-        True,
-        True,
-        EDITOR,
-    ),
-    BookCommand("check", (), (_GAMES,), "Compare the moves of games with the book.", True, False, ADMIN),
+    _editor("verify", (_flag("repair", "Repair what is wrong, without searching."),), "Check the book for errors."),
+    BookCommand("check", (_GAMES,), "Compare the moves of games with the book.", long=True, role=ADMIN),
     BookCommand(
         "extract",
-        (),
         (
             _file("File to write, a game a line."),
             _int("loss", 0, 129, "Discs that a move may lose.", 0),
         ),
         "Write the best lines from here to a file.",
-        True,
-        False,
-        ADMIN,
+        long=True,
+        role=ADMIN,
     ),
     BookCommand(
         "problem",
-        (),
         (_int("empties", 0, 60, "Empty squares.", 24), _int("count", 1, 10**6, "Most positions to show.", 10)),
         "Show positions of the book with a single best move.",
-        True,
+        long=True,
     ),
     BookCommand(
         "feed-hash",
         (),
-        (),
         "Load the book's scores below this position into the transposition table.",
-        True,
+        long=True,
         about=SEARCH,
     ),
     # Growing

@@ -191,6 +191,17 @@ POSITION = (
     ),
 )
 
+
+def _positions(since: str, more: str = "", cost: str = "") -> Argument:
+    """Return the argument ``positions``, a list of positions; the feature ``since`` added it to its operation. ``more``
+    is appended to its help.
+    """
+    help = f"Instead of a position: maps of `board` and `moves`, each optional.{more}"
+    return Argument(
+        "positions", "maps", help, 0, MOST_POSITIONS, default="one position", cost=cost, since=since, fields=POSITION
+    )
+
+
 ANALYZE = (
     *POSITION,
     Argument(
@@ -204,35 +215,12 @@ ANALYZE = (
         cost="one search each",
         since="analyze.plies",
     ),
-    Argument(
-        "positions",
-        "maps",
-        "Instead of a position: maps of `board` and `moves`, each optional. Partials come only with `partial_ms`.",
-        0,
-        MOST_POSITIONS,
-        default="one position",
-        cost="one search each",
-        since="analyze.many",
-        fields=POSITION,
-    ),
+    _positions("analyze.many", " Partials come only with `partial_ms`.", "one search each"),
     _option(
-        "level",
-        "Strength, as Edax's levels; excludes `depth`.",
-        0,
-        60,
-        "level",
-        "the daemon's",
-        cost="the search's",
+        "level", "Strength, as Edax's levels; excludes `depth`.", 0, 60, "level", "the daemon's", cost="the search's"
     ),
     _option("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
-    _option(
-        "selectivity",
-        "73, 87, 95, 98, 99 or 100.",
-        73,
-        100,
-        "percent",
-        "the level's, or 100",
-    ),
+    _option("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),
     _option("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
     _option(
         "time_ms",
@@ -338,20 +326,6 @@ def _book_argument(parameter: Parameter) -> Argument:
     )
 
 
-def _positions(since: str) -> Argument:
-    """Return the argument ``positions``, a list of positions; the feature ``since`` added it to its operation."""
-    return Argument(
-        "positions",
-        "maps",
-        "Instead of a position: maps of `board` and `moves`, each optional.",
-        0,
-        MOST_POSITIONS,
-        default="one position",
-        since=since,
-        fields=POSITION,
-    )
-
-
 BASIC_OPERATIONS = (
     Operation("ping", (), READER, "Reply at once, whatever is searching."),
     Operation("hello", (), READER, "Tell who the daemon is, and what this client may do."),
@@ -426,14 +400,10 @@ BASIC_OPERATIONS = (
         (
             *POSITION,
             _positions("games"),
-            Argument(
+            _option(
                 "games",
-                "int",
                 "Games to list for a position, the newest first, with the most frequent players of each move.",
-                0,
-                MOST_GAMES,
-                unit="games",
-                default="0",
+                *(0, MOST_GAMES, "games", "0"),
                 cost="a look at every game that reached the position",
                 since="games",
             ),
@@ -446,26 +416,8 @@ BASIC_OPERATIONS = (
                     ("event", "Only games of this tournament, or file."),
                 )
             ),
-            Argument(
-                "from_year",
-                "int",
-                "Only games of this year and later.",
-                0,
-                9999,
-                unit="year",
-                default="any",
-                since="games",
-            ),
-            Argument(
-                "to_year",
-                "int",
-                "Only games of this year and earlier.",
-                0,
-                9999,
-                unit="year",
-                default="any",
-                since="games",
-            ),
+            _option("from_year", "Only games of this year and later.", 0, 9999, "year", "any", since="games"),
+            _option("to_year", "Only games of this year and earlier.", 0, 9999, "year", "any", since="games"),
         ),
         READER,
         "What people played in a position, or in several.",
@@ -484,13 +436,13 @@ BASIC_OPERATIONS = (
                 required=True,
                 since="people",
             ),
-            Argument(
+            _option(
                 "seed",
-                "int",
                 "The same seed draws the same `move`; 0: another one each time.",
                 0,
                 10**9,
-                default="0",
+                "",
+                "0",
                 since="people",
             ),
         ),

@@ -9,7 +9,7 @@ from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, estimated_us
 from desdaemon.engine.result import Line, Result
-from desdaemon.engine.search import Searcher
+from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.short_searches import ShortSearches
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -71,8 +71,13 @@ def test_a_stop_before_the_call_is_for_an_earlier_one(other: Searcher) -> None:
 
 def test_what_a_stop_leaves_is_told(other: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
     short = ShortSearches(other)
-    monkeypatch.setattr(short._control, "resume", lambda: True)
-    short.stop()
+    search = other.search_records
+
+    def stopped(address: int, number: int, control: Control) -> None:
+        short.stop()
+        search(address, number, control)
+
+    monkeypatch.setattr(other, "search_records", stopped)
     assert short.search([(*rules.START, Limits(1))] * 3) == [None] * 3
 
 
