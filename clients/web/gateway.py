@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
@@ -71,23 +71,16 @@ _MATCH_POLICY = (
 """Pages of a match have their script and style in them, and connect to nothing."""
 
 
-class Settings(NamedTuple):
-    """The settings of a gateway: its address, the key that signs its cookies, the role of pages, how to connect to the
-    daemon, and the folder of the match to show or "".
-    """
-
-    place: Place
-    key: bytes
-    role: str
-    connect: Connect
-    match: str = ""
-
-
 class Gateway:
     """Serves the page to browsers, keeps the open tabs, and forwards the daemon's events to them."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, place: Place, key: bytes, role: str, connect: Connect, match: str = "") -> None:
+        """Make a gateway at the address ``place``, whose ``key`` signs cookies and whose pages have the ``role``.
+        ``match`` is the folder of the match to show or "".
+        """
+        self.place, self.role, self.connect, self.match = place, role, connect, match
+        self._key = key
+        self._server: HTTPServer | None = None
         self.token = secrets.token_urlsafe(32)
         """For this token in the address a browser gets a cookie."""
         self.files = page_files()
@@ -100,9 +93,9 @@ class Gateway:
     @property
     def cookie(self) -> str:
         """The cookie's name. It has the port in it, because browsers send a host's cookies to all its ports."""
-        return f"desdaemon-{self.settings.place.port}"
+        return f"desdaemon-{self.place.port}"
 
-    def application(self) -> Application:
+    def _application(self) -> Application:
         """Return the Tornado application: the page, its files by name, the web socket, the pages of the match if there
         is one, and nothing else.
         """
@@ -110,12 +103,12 @@ class Gateway:
         return Application(
             [
                 (r"/socket", _Socket, shared),
-                *([(r"/match/(|index\.html|game-[0-9]+\.html)", _MatchPages, shared)] if self.settings.match else []),
+                *([(r"/match/(|index\.html|game-[0-9]+\.html)", _MatchPages, shared)] if self.match else []),
                 (r"/([a-z0-9./-]*)", _File, shared),
             ],
             default_handler_class=_Nothing,
             default_handler_args=shared,
-            cookie_secret=self.settings.key,
+            cookie_secret=self._key,
             websocket_max_message_size=LARGEST_FRAME,
             websocket_ping_interval=_PING_S,
             log_function=lambda handler: None,
@@ -125,18 +118,41 @@ class Gateway:
         """Start to forward the daemon's events, and to tell tabs whether the daemon is reachable."""
         self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
 
+    def listen(self, addresses: list[str], tls: ssl.SSLContext | None) -> None:
+        """Listen at addresses of this machine. Raises `OSError` if that fails at the first one; others that fail are
+        left out.
+        """
+        self._server = HTTPServer(
+            self._application(),
+            ssl_options=tls,
+            max_header_size=_LARGEST_HEADER,
+            max_body_size=0,
+            idle_connection_timeout=_IDLE_S,
+            body_timeout=_IDLE_S,
+        )
+        for number, address in enumerate(addresses):
+            try:
+                self._server.add_sockets(bind_sockets(self.place.port, address))
+            except OSError:
+                if number == 0:
+                    raise
+
     async def close(self) -> None:
+        """Close the tabs, accept no more connections and end the present ones."""
         for task in self._tasks:
             task.cancel()
         for socket in list(self.tabs):
             socket.close(_GOING_AWAY, "the gateway is about to end")
             await socket.leave()
         self.pool.shutdown(wait=False, cancel_futures=True)
+        if self._server:
+            self._server.stop()
+            await self._server.close_all_connections()
 
     async def _watch(self) -> None:
         while True:
             with contextlib.suppress(DaemonError):
-                async with await self.settings.connect(_CONNECT_S) as client:
+                async with await self.connect(_CONNECT_S) as client:
                     await asyncio.gather(self._pass_events(client), self._observe(client))
             await asyncio.sleep(_RETRY_S)
 
@@ -170,8 +186,7 @@ class _Guarded(RequestHandler):
             self.set_header(name, value)
 
     def prepare(self) -> None:
-        settings = self.gateway.settings
-        if not settings.place.knows_host(_only(self.request.headers, "Host")):
+        if not self.gateway.place.knows_host(_only(self.request.headers, "Host")):
             self._refuse(403, "403: this is not the name of the host\n")
         elif not self.get_signed_cookie(self.gateway.cookie, max_age_days=_COOKIE_DAYS, min_version=2):
             self._refuse(403, NOT_LET_IN)
@@ -204,9 +219,8 @@ class _Entrance(_Guarded):
         """Let in requests with a cookie. For the right token in the address of the board or the match, send a cookie
         and a page that leads on to the address without the token. A wrong token is refused.
         """
-        settings = self.gateway.settings
         given = self.get_query_arguments("token")
-        right_host = settings.place.knows_host(_only(self.request.headers, "Host"))
+        right_host = self.gateway.place.knows_host(_only(self.request.headers, "Host"))
         if self.request.path in ("/", "/match/") and given and right_host:
             if not hmac.compare_digest(given[0].encode(), self.gateway.token.encode()):
                 self._refuse(403, NOT_LET_IN)
@@ -217,7 +231,7 @@ class _Entrance(_Guarded):
                 expires_days=_COOKIE_DAYS,
                 httponly=True,
                 samesite="Strict",
-                secure=settings.place.scheme == "https",
+                secure=self.gateway.place.scheme == "https",
             )
             # No redirect: after one from another site, or a file, the browser would leave the cookie out.
             self.set_header("Content-Type", "text/html; charset=utf-8")
@@ -232,7 +246,7 @@ class _MatchPages(_Entrance):
     def get(self, name: str) -> None:
         """Send a page as it is now, or status 404 if there is none; ``name`` "" is the match's first page."""
         try:
-            data = Path(self.gateway.settings.match, name or "index.html").read_bytes()
+            data = Path(self.gateway.match, name or "index.html").read_bytes()
         except OSError:
             self._refuse(404, "404\n")
             return
@@ -286,7 +300,7 @@ class _Socket(_Guarded, WebSocketHandler):
         if self._finished:
             return
         host = _only(self.request.headers, "Host")
-        if not self.gateway.settings.place.knows_origin(_only(self.request.headers, "Origin"), host):
+        if not self.gateway.place.knows_origin(_only(self.request.headers, "Origin"), host):
             self._refuse(403, "403: a socket is for our own page\n")
         elif len(self.gateway.tabs) >= MOST_TABS:
             self._refuse(503, f"503: {MOST_TABS} tabs are open\n")
@@ -311,11 +325,10 @@ class _Socket(_Guarded, WebSocketHandler):
         """Connect to the daemon, however long that takes, and then let the page send requests. A message to the page
         says when the first try fails, and when the connection is made.
         """
-        settings = self.gateway.settings
         sent = False
         while True:
             try:
-                client = await settings.connect(_CONNECT_S)
+                client = await self.gateway.connect(_CONNECT_S)
                 break
             except DaemonError as error:
                 if not sent:
@@ -323,7 +336,7 @@ class _Socket(_Guarded, WebSocketHandler):
                     self._filled.set()
                     sent = True
             await asyncio.sleep(_RETRY_S)
-        self.tab = Tab(client, settings.role, self._outbox, self._woken, self.gateway.pool)
+        self.tab = Tab(client, self.gateway.role, self._outbox, self._woken, self.gateway.pool)
         self.tab.tell("daemon", {"connected": True})
 
     def _woken(self) -> None:
@@ -378,31 +391,3 @@ def _only(headers: HTTPHeaders, name: str) -> str:
     """Return the value of a header; "" if it is missing or comes twice."""
     values = headers.get_list(name)
     return values[0] if len(values) == 1 else ""
-
-
-class Listener:
-    """A gateway that listens at addresses of this machine."""
-
-    def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
-        """Listen at the addresses. Raises `OSError` if that fails at the first address; others that fail are left
-        out.
-        """
-        self._server = HTTPServer(
-            gateway.application(),
-            ssl_options=tls,
-            max_header_size=_LARGEST_HEADER,
-            max_body_size=0,
-            idle_connection_timeout=_IDLE_S,
-            body_timeout=_IDLE_S,
-        )
-        for number, address in enumerate(addresses):
-            try:
-                self._server.add_sockets(bind_sockets(gateway.settings.place.port, address))
-            except OSError:
-                if number == 0:
-                    raise
-
-    async def close(self) -> None:
-        """Accept no more connections and end the present ones."""
-        self._server.stop()
-        await self._server.close_all_connections()

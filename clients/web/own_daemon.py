@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from desdaemon.clients.connection import started
@@ -20,6 +20,7 @@ from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, platform
+from desdaemon.protocol.wire.connection import ConnectionFile
 
 _START_S = 300.0
 """Seconds for the start; the first one on a machine compiles the engine."""
@@ -49,47 +50,37 @@ def make_book(path: str) -> None:
         raise NoDaemon(f"--book {path}: it cannot be made: {done.stderr.strip()[-300:]}")
 
 
-class OwnDaemon:
-    """`desdaemon serve --supervise` as a child process. Its socket is in a temporary folder, if the system has sockets
-    in files.
+@contextlib.contextmanager
+def own_daemon(options: Sequence[str] = ()) -> Iterator[ConnectionFile]:
+    """Run `desdaemon serve --supervise` with ``options`` as a child process in the block. Its socket is in a temporary
+    folder, if the system has sockets in files, and its log goes to standard error.
 
-    The daemon ends with this process, even if that is killed. Its log goes to standard error.
+    The daemon ends with the block, after 20 seconds by force, or with this process, even if that is killed; changes of
+    its book are on the disk already. Raises `NoDaemon` if it ends or does not listen within `_START_S` seconds.
     """
-
-    def __init__(self, options: Sequence[str] = ()) -> None:
-        """Start the daemon and wait until it listens. ``options`` are those of `desdaemon serve`. Raises `NoDaemon` if
-        the daemon ends or does not listen within `_START_S` seconds.
-        """
-        self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
-        folder = Path(self._folder.name)
-        self.key: str | None = None
+    with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
         # The default data folder may belong to a running daemon.
         command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]
-        # The connection file of a daemon that runs already stays as it is.
-        environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder)}
         try:
-            self._process = GROUPS.start(command, None, environment)
+            # The connection file of a daemon that runs already stays as it is.
+            process = GROUPS.start(command, None, {**os.environ, "DESDAEMON_RUNTIME_DIR": folder})
         except OSError as error:
-            self._folder.cleanup()
             raise NoDaemon(f"{sys.executable}: {error.strerror}") from None
         try:
-            endpoints = started(self._process, folder / "connection.json", _START_S)
-        except NoDaemon as error:
-            self.close()
-            raise NoDaemon(f"{error.message}: see its messages above") from None
-        self.endpoint, self.key = endpoints.endpoints[0], endpoints.key_file
-
-    def close(self) -> None:
-        """End the daemon, after 20 seconds by force; changes of its book are on the disk already."""
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                platform.ask_to_end(self._process, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_S)
-        GROUPS.end(self._process)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream:
-                stream.close()
-        self._folder.cleanup()
+            try:
+                connection = started(process, Path(folder) / "connection.json", _START_S)
+            except NoDaemon as error:
+                raise NoDaemon(f"{error.message}: see its messages above") from None
+            yield connection
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    platform.ask_to_end(process, signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_S)
+            GROUPS.end(process)
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream:
+                    stream.close()

@@ -104,7 +104,7 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     if named.endpoint:
         yield named.endpoint
         return
-    from .own_daemon import OwnDaemon, make_book, usual_book
+    from .own_daemon import make_book, own_daemon, usual_book
 
     book = usual_book() if named.book is None else named.book
     if book not in ("", BUILTIN_BOOK):
@@ -114,12 +114,9 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     options = ["-book-file", book] if book else []
     options += ["-n", str(named.threads)] if named.threads else []
     options += ["-eval-file", named.eval_file] if named.eval_file else []
-    daemon = OwnDaemon(options)
-    named.key = daemon.key
-    try:
-        yield daemon.endpoint
-    finally:
-        daemon.close()
+    with own_daemon(options) as daemon:
+        named.key = daemon.key_file
+        yield daemon.endpoints[0]
 
 
 async def _serve(
@@ -128,7 +125,7 @@ async def _serve(
     from desdaemon.clients.asynchronous import AsyncClient
 
     from .access import lasting_key
-    from .gateway import Gateway, Listener, Settings
+    from .gateway import Gateway
 
     async def connect(timeout_s: float) -> AsyncClient:
         return await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key, timeout_s=timeout_s)
@@ -145,10 +142,10 @@ async def _serve(
         platform.on_signal(loop, number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
         key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
-        gateway = Gateway(Settings(place, key, role, connect, named.watch))
+        gateway = Gateway(place, key, role, connect, named.watch)
         addresses = [host] if host else list(_LOOPBACK)
         try:
-            listener = Listener(gateway, addresses, tls)
+            gateway.listen(addresses, tls)
             break
         except OSError as error:
             reason = error.strerror
@@ -169,7 +166,6 @@ async def _serve(
             await loop.run_in_executor(None, _open_browser, Path(folder), address)
         await ended.wait()
     await gateway.close()
-    await listener.close()
     return 0
 
 
