@@ -11,7 +11,6 @@ import io
 import json
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from desdaemon.clients.pages.parts import winner
@@ -280,9 +279,7 @@ class Collection:
     def __enter__(self) -> Collection:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._files.close()
         if self._folder and self._rows:
             (self._folder / "index.html").write_text(index_page(self._rows, self._engine), encoding="utf-8")

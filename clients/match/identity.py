@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.util
 import os
 import shutil
+from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from desdaemon import __version__
 
 from .engine_process import OWN_COMMAND, command_text
 
 _LARGEST = 1 << 30
 _OWN_PARTS = ("desdaemon", "desdaemon.engine", "desdaemon.protocol")
 """Packages that influence how this program plays."""
-
-
-def own_version() -> str:
-    """Return this program's version."""
-    return str(importlib.import_module("desdaemon").__version__)
 
 
 def identity(command: list[str]) -> dict[str, Any]:
@@ -35,16 +31,14 @@ def identity(command: list[str]) -> dict[str, Any]:
     for path in _files(command[len(OWN_COMMAND) :] if own else command[1:]):
         _add(digest, path)
     fields: dict[str, Any] = {"command": command_text(command), "sha256": digest.hexdigest()}
-    return {**fields, "version": own_version()} if own else fields
+    return {**fields, "version": __version__} if own else fields
 
 
 def _own_files() -> list[Path]:
     files: set[Path] = set()
     for part in _OWN_PARTS:
-        spec = importlib.util.find_spec(part)
-        for place in (spec.submodule_search_locations or []) if spec else []:
-            root = Path(place)
-            files.update(path for path in root.rglob("*") if path.suffix == ".py" or path.parent.name == "data")
+        root = Path(str(resources.files(part)))
+        files.update(path for path in root.rglob("*") if path.suffix == ".py" or path.parent.name == "data")
     return sorted(files)
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from desdaemon import __version__
 from desdaemon.api import Board, Engine
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.match.results.book import check_book, count_games
@@ -32,7 +33,7 @@ from desdaemon.protocol.system.platform import processors
 
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
 from .engine_protocols import PLAYERS, detected_protocol
-from .identity import identity, own_version
+from .identity import identity
 from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file, xot_openings
 from .page import MatchPage
 from .process_groups import ProcessGroups, StoppedBySignals
@@ -494,7 +495,7 @@ def _about(
             "finished": openings.finished,
         }
     return {
-        "desdaemon": own_version(),
+        "desdaemon": __version__,
         "status": ending.kind,
         "message": ending.message,
         "started": _iso(begun),

@@ -11,7 +11,6 @@ import json
 import os
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from desdaemon.clients.match.referee import ENDINGS, Finished
@@ -87,9 +86,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._file:
             # A failed write was reported before.
             with contextlib.suppress(OSError):
