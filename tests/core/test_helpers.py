@@ -67,13 +67,13 @@ class Served:
 
     def helped(self, key: str, threads: int = 0) -> tuple[FakeTeam, HelpedSearch]:
         team = FakeTeam()
-        search = HelpedSearch(self.pool, team, self.pool.most(threads), key)
-        search.begin()
+        search = HelpedSearch(team, self.pool.most(threads), key)
+        self.pool.open(search)
         return team, search
 
     def end(self, team: FakeTeam, search: HelpedSearch) -> None:
         team.close()
-        search.end()
+        self.pool.close(search)
         until(lambda: not team.helping)
 
     def quiet(self) -> bool:
@@ -148,7 +148,7 @@ def test_helpers_that_come_too_late_go(served: Served) -> None:
     for _ in range(50):
         team, search = served.helped("one")
         team.close()
-        search.end()
+        served.pool.close(search)
     until(served.quiet)
     team, search = served.helped("one")
     until(lambda: len(team.helping) == SLOTS - 1)

@@ -144,8 +144,8 @@ class BookJob:
         self.notes.append(why)
         self.cancel()
 
-    def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
-        """Call ``watcher`` with each progress report and at the end. Returns a function that unregisters it.
+    def watch(self, watcher: Callable[[BookJob], None]) -> None:
+        """Call ``watcher`` with each progress report and at the end.
 
         ``watcher`` is called on the thread that reports the progress or ends the job. If the job is over already,
         ``watcher`` is called once, at once, on this thread.
@@ -156,13 +156,6 @@ class BookJob:
                 self._watchers.append(watcher)
         if over:
             watcher(self)
-
-        def unwatch() -> None:
-            with self._lock:
-                if watcher in self._watchers:
-                    self._watchers.remove(watcher)
-
-        return unwatch
 
     # For the job's work
 

@@ -16,7 +16,7 @@ from .jobs import BookJob, Effort, Result
 from .service import Books, Caller
 
 if TYPE_CHECKING:
-    from desdaemon.core.books.command_run import BookCommandRun, Work
+    from desdaemon.core.books.command_run import BookCommandRun
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.book import BookCommand, BookValues
@@ -118,13 +118,6 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
     job.watch(report)
 
 
-def handlers() -> dict[str, Work]:
-    """Return the handler of each book command by name. The first call imports their modules: some tens of ms."""
-    from desdaemon.core.books.commands import changing, games, growing, loading, looking
-
-    return {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
-
-
 def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s. An empty ``text`` or
     ``notes`` is left out.
@@ -168,6 +161,7 @@ def _worked(run: BookCommandRun) -> Result:
     """
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
+    from desdaemon.core.books.commands import changing, games, growing, loading, looking
     from desdaemon.protocol.commands.book import written_line
 
     books, command = run.books, run.command
@@ -187,7 +181,8 @@ def _worked(run: BookCommandRun) -> Result:
             book.catch_up(threads=threads, progress=run.progress)
         if run.changes and books.book is not None:
             books.book.recorder.begin(written_line(command, run.values))
-        result = handlers()[command.name](run)
+        handlers = {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
+        result = handlers[command.name](run)
         if aside and opened_before is not None and opened_before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
         if run.changes:
@@ -200,13 +195,9 @@ def _worked(run: BookCommandRun) -> Result:
             book.settle(threads, SETTLE_S)
             books.commit()
     # A client that asks about many positions in a row gets the remarks only with `show`.
-    tells = not command.places or command.name == "show"
-    if books.book is not None and books.book.stale and tells:
-        result.setdefault("text", []).append(DUE)
-    if books.failure and tells:
-        result.setdefault("text", []).append(IN_MEMORY.format(failure=books.failure))
-    opened = books.opened
-    intrusion = opened.store.intrusion if opened is not None and opened.store is not None else ""
-    if intrusion and tells:
-        result.setdefault("text", []).append(intrusion)
+    if not command.places or command.name == "show":
+        due = DUE if books.book is not None and books.book.stale else ""
+        in_memory = IN_MEMORY.format(failure=books.failure) if books.failure else ""
+        intrusion = books.store.intrusion if books.store is not None else ""
+        result.setdefault("text", []).extend(filter(None, (due, in_memory, intrusion)))
     return result

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .job_journal import JobJournal
 
 _POLL_S = 0.01
+
+T = TypeVar("T")
 
 
 class NoBook(BadInput):
@@ -173,9 +175,15 @@ class Books:
         return opened.book if opened is not None else None
 
     @property
+    def store(self) -> Store | None:
+        """The file of the book in use with its journal; None for a book without a journal, and without a book."""
+        opened = self.opened
+        return opened.store if opened is not None else None
+
+    @property
     def lasting(self) -> bool:
         """Whether changes of the book in use are written to a journal at once."""
-        store = self.opened.store if self.opened is not None else None
+        store = self.store
         return store is not None and not store.read_only
 
     @property
@@ -186,8 +194,8 @@ class Books:
     @property
     def holder(self) -> int:
         """The process id of another process that has locked the book's file; 0 if none has."""
-        opened = self.opened
-        return opened.store.holder if opened is not None and opened.store is not None else 0
+        store = self.store
+        return store.holder if store is not None else 0
 
     def needed(self) -> Book:
         """Return the book in use. Raises `NoBook` if there is none."""
@@ -240,8 +248,8 @@ class Books:
     @property
     def failure(self) -> str:
         """Why changes of a book with a journal are only in memory; "" if there are no such changes, or no journal."""
-        opened = self.opened
-        return opened.store.failure if opened is not None and opened.store is not None else ""
+        store = self.store
+        return store.failure if store is not None else ""
 
     @property
     def reason(self) -> str:
@@ -305,8 +313,8 @@ class Books:
         """Return ``path`` if a command may write it. Raises `Forbidden` if it is one of the daemon's files or of a
         book's, see `Files.check_target`.
         """
-        opened = self.opened
-        self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
+        store = self.store
+        self.files.check_target(path, store.path if store is not None else None)
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:
@@ -369,37 +377,35 @@ class Books:
             book.options.rule is Rule.EGAROUCID,
         )
 
-    def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
+    def grade(self, player: int, opponent: int, progress: ProgressCallback) -> str:
         """Return a position's grade, A to F or AA to AF; "" if there is no book, or the position is outside it. Follows
         the best lines, which may take seconds, and begins again when a job changes the book. Raises what ``progress``
         raises.
         """
-        from desdaemon.book.progress import no_progress
-        from desdaemon.book.reports.grade import Grades, Stale
+        from desdaemon.book.reports.grade import Grades
 
-        while (book := self.book) is not None:
-            try:
-                return Grades(book).grade(player, opponent, progress=progress or no_progress)
-            except (Stale, IndexError):
-                # A job added or removed positions meanwhile.
-                time.sleep(_POLL_S)
-        return ""
+        return self._unchanged(lambda book: Grades(book).grade(player, opponent, progress=progress), "")
 
-    def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
+    def children(self, player: int, opponent: int, progress: ProgressCallback) -> list[ReportedMove]:
         """Return each legal move with its data and grade in the book; [] if there is no book, or the position is
         outside it. May take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
         """
-        from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
+
+        return self._unchanged(lambda book: children(book, player, opponent, progress=progress), [])
+
+    def _unchanged(self, look: Callable[[Book], T], without: T) -> T:
+        """Return what ``look`` returns of the book, or ``without`` if there is none. If a job adds or removes positions
+        meanwhile, ``look`` is called again.
+        """
         from desdaemon.book.reports.grade import Stale
 
         while (book := self.book) is not None:
             try:
-                return children(book, player, opponent, progress=progress or no_progress)
+                return look(book)
             except (Stale, IndexError):
-                # A job added or removed positions meanwhile.
                 time.sleep(_POLL_S)
-        return []
+        return without
 
     def line(self, player: int, opponent: int) -> list[int]:
         """Return the moves of the best line through the book from a position; [] if there is none."""
@@ -444,15 +450,15 @@ class Books:
         """Write the journal into the book's file if it has grown long, see `Store.bloated`. Raises `BookError` if that
         fails, and what ``progress`` raises.
         """
-        opened = self.opened
-        if opened is not None and opened.store is not None and opened.store.bloated:
-            opened.store.save(progress=progress)
+        store = self.store
+        if store is not None and store.bloated:
+            store.save(progress=progress)
 
     def commit(self) -> None:
         """Write changes of a book with a journal to the disk. Raises `BookError` if that fails."""
-        opened = self.opened
-        if opened is not None and opened.store is not None:
-            opened.store.commit()
+        store = self.store
+        if store is not None:
+            store.commit()
 
     def try_commit(self) -> None:
         """Write changes of a book with a journal to the disk if possible; if not, `failure` says why."""

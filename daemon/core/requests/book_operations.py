@@ -88,11 +88,8 @@ class BookOperations:
         """Return whether changes may be missing on the disk: without a journal, until the book is saved; with one,
         while a job runs, which may change the book, and after a failed write.
         """
-        opened = self.books.opened
-        if opened is None:
-            return False
-        if opened.store is not None:
-            return self.jobs.active > 0 or bool(opened.store.failure)
+        if self.books.store is not None:
+            return self.jobs.active > 0 or bool(self.books.failure)
         return self.books.unsaved
 
     def listed(self, client: ClientRecord) -> list[Data]:

@@ -10,15 +10,15 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.core.threads import step_back
+from desdaemon.core.threads import begin, step_back
 
 from .loader import EngineConfig, EngineFailure, LoadedEngine, built
 from .scheduler import Purpose, Scheduler, Task
@@ -141,11 +141,9 @@ class SearchThreads:
             if self._free >= len(self._waiting):
                 self._lock.notify()
                 return
-        # `Thread.start` waits until the new thread runs, which takes long on a machine that others use too.
-        _thread.start_new_thread(self._run, ())
+        begin(self._run, "search")
 
     def _run(self) -> None:
-        threading.current_thread().name = "search"
         step_back()
         local = self._local
         local.next = None
@@ -195,11 +193,11 @@ class HelperPool:
         if team is None:
             yield None
             return
-        search = HelpedSearch(self, team, most, key)
+        search = HelpedSearch(team, most, key)
         try:
-            yield search.begin
+            yield partial(self.open, search)
         finally:
-            search.end()
+            self.close(search)
 
     def open(self, search: HelpedSearch) -> None:
         """Let helpers join ``search`` and request idle threads for them. Other searches that have more than an equal
@@ -252,24 +250,17 @@ class HelperPool:
 
 
 class HelpedSearch:
-    """A search that threads may join between `begin`, which the search calls as ``welcome``, and `end`; ``key`` is
-    charged for their time.
+    """A search that threads may join between `HelperPool.open` and `HelperPool.close`; ``key`` is charged for their
+    time.
     """
 
-    def __init__(self, pool: HelperPool, team: Team, most: int, key: Hashable) -> None:
+    def __init__(self, team: Team, most: int, key: Hashable) -> None:
         """Up to ``most`` threads help at a time."""
         self.team = team
         self.most = most
         self.key = key
         self.helpers: dict[_Helper, None] = {}
         """The present helpers, in a dict for its order; guarded by the pool's lock."""
-        self._pool = pool
-
-    def begin(self) -> None:
-        self._pool.open(self)
-
-    def end(self) -> None:
-        self._pool.close(self)
 
 
 class _Helper(Work):

@@ -59,10 +59,9 @@ def _shown(path: Path) -> Path:
 
 def _load(run: BookCommandRun) -> Result:
     path = run.source()
-    opened = run.books.opened
-    store = opened.store if opened is not None else None
-    if opened is not None and store is not None and store.path == path.resolve() and store.locked:
-        return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
+    store = run.books.store
+    if store is not None and store.path == path.resolve() and store.locked:
+        return {"notes": [], "text": [f"{path} is the book in use: {_count(run.book)}"]}
     opened = registry.open_any(path, level=run.number("level"), progress=run.progress)
     name = _shown(path)
     run.books.use(opened, name)
@@ -148,8 +147,8 @@ def _import(run: BookCommandRun) -> Result:
 def _export(run: BookCommandRun) -> Result:
     path, book = run.target(), run.book
     saved = registry.save(path, book, run.progress, unnamed=registry.TEXT)
-    if run.books.opened is not None and run.books.opened.store is not None:
-        run.books.opened.store.rescued()
+    if run.books.store is not None:
+        run.books.store.rescued()
     done = f"exporting book to {path}... {_count(book)}...done"
     return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
 
@@ -167,8 +166,7 @@ def _backup(run: BookCommandRun) -> Result:
 
 
 def _undo(run: BookCommandRun) -> Result:
-    book, opened, path = run.book, run.books.opened, run.books.path
-    store = opened.store if opened is not None else None
+    book, store, path = run.book, run.books.store, run.books.path
     if store is None or path is None:
         raise BadInput("book undo: the book has no journal: book save FILE gives it one")
     book.recorder.allow()
@@ -189,14 +187,14 @@ def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
     names the book in use.
     """
     path = run.source(name)
-    opened = run.books.opened
-    if opened is not None and opened.store is not None and opened.store.path == path.resolve():
+    store = run.books.store
+    if store is not None and store.path == path.resolve():
         raise BadInput(f"{path} is the book in use: name another one")
     if registry.format_by_content(path) != registry.NATIVE:
         yield registry.load(path, progress=run.progress).book
         return
-    with open_store(path, read_only=True, progress=run.progress) as store:
-        yield store.book
+    with open_store(path, read_only=True, progress=run.progress) as other:
+        yield other.book
 
 
 def _merge(run: BookCommandRun) -> Result:

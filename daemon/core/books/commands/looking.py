@@ -211,9 +211,8 @@ def _verify(run: BookCommandRun) -> Result:
             f"Repaired: {plural(mended.removed, 'position')} removed, {mended.leaves} leaves dropped, "
             f"{mended.numbers} numbers reset"
         )
-    opened = run.books.opened
-    if opened is not None and opened.store is not None:
-        opened.store.check(run.progress)
+    if run.books.store is not None:
+        run.books.store.check(run.progress)
     checked = check.verify(book, run.progress, threads=run.worker().threads)
     for problem in checked.problems:
         lines.append(f"{problem.what}: {plural(problem.positions, 'position')}")
