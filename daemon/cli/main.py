@@ -156,7 +156,7 @@ def _run(program: str, arguments: list[str]) -> int:
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
-        from desdaemon.core.search.weights_sniff import wrong_head
+        from desdaemon.core.search.loader import wrong_head
 
         wrong = wrong_head(invocation.settings.eval_file)
         if wrong:

@@ -6,12 +6,12 @@ import math
 import os
 import shutil
 
-from desdaemon.core.paths import data_folder, keys_folder
+from desdaemon.core.paths import keys_folder
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import folders, platform
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.system.platform import processors
 from desdaemon.protocol.wire.connection import default_endpoint
@@ -145,7 +145,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
         keys_folder=folder,
         encrypted=encrypted and bool(tcp),
         insecure=insecure,
-        data_folder=os.path.abspath(last("--data", data_folder())),  # noqa: PTH100
+        data_folder=os.path.abspath(last("--data", folders.data())),  # noqa: PTH100
         limits=_limits(given.get("--limit", [])),
         log_level=level,
         log_format=format,

@@ -11,11 +11,6 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, platform
 
 
-def data_folder() -> str:
-    """Return the default folder for remote clients' files; it may not exist yet."""
-    return folders.data()
-
-
 def keys_folder() -> str:
     """Return the default folder of the CURVE keys; it may not exist yet."""
     return str(Path(folders.configuration()) / "keys")

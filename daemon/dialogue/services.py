@@ -93,7 +93,7 @@ def build_services(
         health,
         limits,
         analyses,
-        BookOperations(books, books.jobs, settings, texts, health, hidden),
+        BookOperations(books, settings, texts, health, hidden),
         GameOperations(settings.games_file, hidden),
         texts,
         batches,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.core.requests.operations import Operations
-from desdaemon.core.requests.request import ClientRecord, PendingRequest, ServerLimits
+from desdaemon.core.requests.request import ENDINGS, ClientRecord, PendingRequest, ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.server.transport.connection import ZmtpConnection
@@ -30,7 +30,7 @@ LARGEST_OUTBOXES = 64 << 20
 """Most bytes in all outboxes together."""
 
 _CROWDED_SHARE = 32 << 10
-REVOKED = RequestError("forbidden", "this key was revoked")
+REVOKED = RequestError("forbidden", ENDINGS["forbidden"])
 
 Key = tuple[str, str, bytes, int]
 """Identity of a client: name of its acceptor, public key or "", routing id or b"", and without a routing id the number
@@ -196,12 +196,7 @@ class SocketClients:
             if peer.acceptor is acceptor:
                 self._renew(peer)
                 if not peer.role:
-                    self._texts.leave(peer)
-                    for request in list(peer.requests.values()):
-                        cancel = request.cancel
-                        request.fail(REVOKED)
-                        if cancel is not None and not request.outlives:
-                            cancel()
+                    self._operations.drop(peer, "forbidden")
 
     def _renew(self, peer: SocketClient) -> None:
         if peer.acceptor.keys is None:

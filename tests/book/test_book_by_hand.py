@@ -118,7 +118,7 @@ def test_a_move_that_leads_into_the_book_is_a_book_move(dialogue: BookDialogue) 
     assert dialogue.lines("hint 1")[0].startswith("book ")
     dialogue.say("book-registered-only on")
     assert "plays C4" in dialogue.say("go")
-    look = Looks(dialogue.books, dialogue.books.jobs).find(*transposed_position(), children=True)
+    look = Looks(dialogue.books).find(*transposed_position(), children=True)
     assert look["found"]
     assert [child["move"] for child in look["children"]] == ["c4"]
     assert (look["level"], look["leaf"]) == (-1, None)

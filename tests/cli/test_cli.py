@@ -15,7 +15,7 @@ from desdaemon import __version__
 from desdaemon.api.engine import Engine
 from desdaemon.cli.arguments import UnusableFile, UsageError, read_arguments
 from desdaemon.cli.main import main
-from desdaemon.core.search.weights_sniff import EDAX_BYTES, MAGICS
+from desdaemon.core.search.loader import EDAX_BYTES, MAGICS
 from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from desdaemon.book.reports.children import ReportedMove
     from desdaemon.book.reports.grade import Grades
 
-    from .jobs import BookJobs
     from .service import Books, BookView
 
 Data = dict[str, Any]
@@ -41,9 +40,9 @@ class Looks:
     only the thread of slow look-ups may call it.
     """
 
-    def __init__(self, books: Books, jobs: BookJobs) -> None:
+    def __init__(self, books: Books) -> None:
         self._books = books
-        self._jobs = jobs
+        self._jobs = books.jobs
         self._kept: dict[tuple[int, int, bool], Prepared] = {}
         self._grades: Grades | None = None
         self._stamp: tuple[Book | None, int] = (None, -1)

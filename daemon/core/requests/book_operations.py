@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.core.books.allowed_files import Forbidden
-from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob, BookJobs
+from desdaemon.core.books.jobs import CANCELLED, FAILED, QUEUED, RUNNING, BookJob
 from desdaemon.core.books.lookup import Looks
 from desdaemon.core.books.running import DISK_ERRORS, run_command
 from desdaemon.core.books.service import Books, Caller, NoBook
@@ -47,7 +47,6 @@ class BookOperations:
     def __init__(
         self,
         books: Books,
-        jobs: BookJobs,
         settings: SessionSettings,
         texts: TextLines,
         health: ServerMetrics,
@@ -55,11 +54,11 @@ class BookOperations:
     ) -> None:
         """``settings`` apply to searches of jobs; matches of ``hidden`` are removed from texts for remote clients."""
         self.books = books
-        self.jobs = jobs
+        self.jobs = books.jobs
         self._settings = settings
         self._texts = texts
         self._health = health
-        self._looks = Looks(books, jobs)
+        self._looks = Looks(books)
         self._hidden = hidden
         self.lookers = ThreadPool(1, "looks")
         self.commanders = ThreadPool(1, "commands")

@@ -156,14 +156,16 @@ class Operations:
         if books.jobs.active + len(books.lookers.waiting) + len(books.commanders.waiting) >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
-    def drop(self, client: ClientRecord) -> None:
-        """End the requests of a client that has disconnected; jobs go on, and so do lines that outlive their client."""
+    def drop(self, client: ClientRecord, code: str = "cancelled") -> None:
+        """End the requests of a client that has disconnected or may ask no more, with the error ``code``, a key of
+        `ENDINGS`; jobs go on, and so do lines that outlive their client.
+        """
         self.texts.leave(client)
         for request in list(client.requests.values()):
             if request.outlives:
                 request.cancel = None
             request.found = None
-            self.end(request)
+            self.end(request, code=code)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
         """Cancel a request and its work, with the error ``code``, a key of `ENDINGS`. Returns False if it had ended.

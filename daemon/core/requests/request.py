@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
     from desdaemon.protocol.commands.text import TextLine
 
-ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
+ENDINGS = {
+    "cancelled": "the request was cancelled",
+    "forbidden": "this key was revoked",
+    "shutting_down": "the daemon is about to end",
+}
 """The messages of errors that end requests in flight, by code."""
 
 MISTAKE = "an internal error: see the daemon's log"
