@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,26 +72,6 @@ def _depth(text: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a depth of 1 to 60 plies or 'exact', found {text!r}")
 
 
-def _calibrate(options: argparse.Namespace, command: str) -> None:
-    from .labelling import calibrate
-
-    calibrate.run(
-        options.positions,
-        options.labels,
-        options.out,
-        weights=options.weights,
-        first=options.plies[0],
-        last=options.plies[1],
-        count=options.count,
-        depths=options.depth,
-        selectivity=Selectivity(options.selectivity),
-        seed=options.seed,
-        workers=options.workers,
-        seconds=options.seconds,
-        command=command,
-    )
-
-
 def _curve(text: str) -> float:
     from desdaemon.engine.evaluation.weights_metadata import GREATEST_CURVE, LEAST_CURVE, of_record
 
@@ -99,28 +81,6 @@ def _curve(text: str) -> float:
     except ValueError:
         expected = f"{LEAST_CURVE} to {GREATEST_CURVE} discs, or 0 for the straight line"
         raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}") from None
-
-
-def _games(options: argparse.Namespace, _command: str) -> None:
-    from .games import game_files as files
-
-    files.run(options.sources, options.out)
-
-
-def _positions(options: argparse.Namespace, _command: str) -> None:
-    from .labelling import positions
-
-    positions.run(
-        options.games,
-        options.out,
-        count=options.perturbed,
-        opening_plies=options.openings,
-        seed=options.seed,
-        truth_files=options.truth,
-        except_files=options.except_,
-        first=options.plies[0],
-        last=options.plies[1],
-    )
 
 
 def _label(options: argparse.Namespace, command: str) -> None:
@@ -144,12 +104,6 @@ def _label(options: argparse.Namespace, command: str) -> None:
         skip=options.skip,
         command=command,
     )
-
-
-def _adjudicate(options: argparse.Namespace, _command: str) -> None:
-    from .labelling import labels
-
-    labels.adjudicate(options.games, options.positions, options.labels, options.out)
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
@@ -250,40 +204,6 @@ def _match(options: argparse.Namespace, _command: str) -> None:
     match.run(options.first, options.second, plan)
 
 
-def _probcut(options: argparse.Namespace, command: str) -> None:
-    from .probcut import fit as probcut
-
-    probcut.run(
-        options.positions,
-        options.weights,
-        options.out,
-        count=options.count,
-        seed=options.seed,
-        workers=options.workers,
-        command=command,
-    )
-
-
-def _install(options: argparse.Namespace, _command: str) -> None:
-    from .probcut import fit as probcut
-
-    probcut.install(options.model, options.weights, options.out, small=options.small)
-
-
-def _policy(options: argparse.Namespace, command: str) -> None:
-    from .people import stage
-
-    stage.run(
-        options.sources,
-        options.out,
-        games=options.games,
-        searched=options.searched,
-        held=options.held,
-        seed=options.seed,
-        command=command,
-    )
-
-
 def _export(options: argparse.Namespace, _command: str) -> None:
     from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
 
@@ -297,6 +217,19 @@ def _import(options: argparse.Namespace, command: str) -> None:
     packed, record = read_packed(options.weights)
     entries = {"name": options.name, "command": command, "imported": record}
     write_shipped(options.out, packed, {**to_record(of_record(record)), **entries})
+
+
+def _from(module: str, name: str = "run") -> Callable[[argparse.Namespace, str], None]:
+    """Return what runs a stage by a function of a module of this package, whose parameters are named as the options
+    are; ``command`` is the command line.
+    """
+
+    def run(options: argparse.Namespace, command: str) -> None:
+        function = getattr(import_module(f"{__package__}.{module}"), name)
+        given = {**vars(options), "command": command}
+        function(**{parameter: given[parameter] for parameter in signature(function).parameters})
+
+    return run
 
 
 def _option(name: str, type: Any = Path, **settings: Any) -> StageOption:
@@ -324,13 +257,13 @@ _FITTED = (
 STAGES = (
     Stage(
         "games",
-        _games,
+        _from("games.game_files"),
         "read WTHOR databases (.wtb, or folders of them) and files of move lines",
         (_option("sources", nargs="+"), _OUT),
     ),
     Stage(
         "positions",
-        _positions,
+        _from("labelling.positions"),
         "games to positions: of the games, perturbed ones, all openings",
         (
             _option("games"),
@@ -365,13 +298,13 @@ STAGES = (
     ),
     Stage(
         "adjudicate",
-        _adjudicate,
+        _from("labelling.labels", "adjudicate"),
         "give games the exact score of their first position that has one",
         (_option("games"), _option("--positions", required=True), _LABELS, _OUT),
     ),
     Stage(
         "calibrate",
-        _calibrate,
+        _from("labelling.calibrate"),
         "compare search labels with exact scores, for fit --calibration",
         (
             _POSITIONS,
@@ -466,7 +399,7 @@ STAGES = (
     ),
     Stage(
         "probcut",
-        _probcut,
+        _from("probcut.fit"),
         "fit and check ProbCut's error model; goes on where it was ended",
         (
             _option("positions"),
@@ -479,7 +412,7 @@ STAGES = (
     ),
     Stage(
         "install",
-        _install,
+        _from("probcut.fit", "install"),
         "put ProbCut's error model into a weights file",
         (
             _option("model", help="file of stage probcut"),
@@ -490,7 +423,7 @@ STAGES = (
     ),
     Stage(
         "policy",
-        _policy,
+        _from("people.stage"),
         "WTHOR databases to a policy of people's moves by rating; prints how many of the last two years it predicts",
         (
             _option("sources", nargs="+"),

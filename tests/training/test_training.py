@@ -241,9 +241,9 @@ def test_positions_hold_no_truth_and_no_board_twice(tmp_path):
 
 def test_more_positions_are_others_and_of_the_same_held_out_games(tmp_path):
     made, out, more = made_games(tmp_path), tmp_path / "some.npz", tmp_path / "more.npz"
-    arguments = {"opening_plies": -1, "seed": 1, "truth_files": []}
-    positions.run(made, out, count=50, **arguments)
-    positions.run(made, more, count=200, except_files=[out], **arguments)
+    arguments = {"openings": -1, "seed": 1, "truth": []}
+    positions.run(made, out, perturbed=50, **arguments)
+    positions.run(made, more, perturbed=200, except_=[out], **arguments)
     (first, about), (second, record) = store.load(out), store.load(more)
     assert record["except"] == [about["digest"]]
     names = [positions.keys(rows["players"], rows["opponents"]) for rows in (first, second)]

@@ -18,37 +18,39 @@ from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL, Datasets,
 from desdaemon.engine.training.store import StageProgress, TrainingError, save_json
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from . import calibration, labels
+from . import calibration
+from .labels import score_here, search_all
 
 _HASH_BITS = 20
 """Logarithm (base 2) of the number of entries of a table: these searches are deeper than those of labels."""
 
 
 def run(
-    sources: list[Path],
-    label_files: list[Path],
+    positions: list[Path],
+    labels: list[Path],
     out: Path,
     *,
     weights: Path,
-    first: int,
-    last: int,
+    plies: tuple[int, int],
     count: int,
-    depths: Sequence[int] = (EXACT,),
-    selectivity: Selectivity,
+    depth: Sequence[int],
+    selectivity: int,
     seed: int,
     workers: int,
-    seconds: float = 0.0,
+    seconds: float,
     command: str,
 ) -> None:
-    """Score up to ``count`` rows of each ply first..last, fit the coefficients and write them to ``out`` as JSON. Only
-    rows labelled by an inexact search of at least `calibration.LEAST_DEPTH` plies are scored.
+    """Score up to ``count`` rows of each ply, from the first to the last of ``plies``, fit the coefficients and write
+    them to ``out`` as JSON. Only rows labelled by an inexact search of at least `calibration.LEAST_DEPTH` plies are
+    scored.
 
-    Each row is searched to each of ``depths``, in plies or EXACT, at ``selectivity``, and the mean of its scores
+    Each row is searched to each of ``depth``, in plies or EXACT, at ``selectivity``, and the mean of its scores
     counts. All searches together end after ``seconds`` (0: no limit). Raises `TrainingError` if fewer than
     `calibration.FEWEST` rows have all scores.
     """
     progress = StageProgress("calibrate")
-    data = Datasets(sources, label_files, Mixture())
+    first, last = plies
+    data = Datasets(positions, labels, Mixture())
     random = np.random.default_rng([seed, 6])
     sampled = []
     for ply in range(first, last + 1):
@@ -68,16 +70,16 @@ def run(
         raise TrainingError(f"plies {first}-{last} have no search labels of depth {calibration.LEAST_DEPTH} or more")
     scores = np.stack(
         [
-            labels.search_all(
+            search_all(
                 column("players"),
                 column("opponents"),
-                depth=60 if depth == EXACT else depth,
-                selectivity=selectivity,
-                score=labels.score_here(weights, workers, _HASH_BITS),
-                seconds=seconds / len(depths),
+                depth=60 if plies_deep == EXACT else plies_deep,
+                selectivity=Selectivity(selectivity),
+                score=score_here(weights, workers, _HASH_BITS),
+                seconds=seconds / len(depth),
                 progress=progress,
             )
-            for depth in depths
+            for plies_deep in depth
         ]
     )
     samples = calibration.Samples(
@@ -91,7 +93,7 @@ def run(
         "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
         "errors": calibration.errors(samples, fitted),
         "errors_are": "root mean square and mean of label minus better score, in discs",
-        "depths": list(depths),
+        "depths": depth,
         "command": command,
         "positions": [part.record["digest"] for part in data.parts],
         "selectivity": selectivity,

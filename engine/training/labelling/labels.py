@@ -209,27 +209,27 @@ def run(
     )
 
 
-def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
-    """Give each game the exact score of its earliest position that has one in the label files, and write all games to
-    ``out``. A game with an exact score counts as finished; the others stay as they are.
+def adjudicate(games: Path, positions: Path, labels: list[Path], out: Path) -> None:
+    """Give each of ``games`` the exact score of its earliest position that has one in ``labels``, and write all games
+    to ``out``. A game with an exact score counts as finished; the others stay as they are.
 
     Results of games are full of endgame mistakes; exact scores at 12 to 16 empties are not. Raises `TrainingError` for
-    labels of other positions than those of ``source``.
+    labels of other positions than those of ``positions``.
     """
-    from . import positions
+    from .positions import keys, visit
 
     progress = StageProgress("adjudicate")
-    games, record = load(games_file)
-    arrays, made = load(source)
+    played, record = load(games)
+    arrays, made = load(positions)
     exact = np.full(len(arrays["plies"]), NO_LABEL, np.int8)
-    for path in label_files:
-        labels, about = load(path)
+    for path in labels:
+        scored, about = load(path)
         if about["positions"] != made["digest"]:
             raise TrainingError(f"{path}: labels of positions {about['positions']}, not {made['digest']}")
-        chosen = labels["depths"] == EXACT
-        exact[labels["rows"][chosen]] = labels["values"][chosen]
-    visits = positions.visit(games)
-    scores, finished = games["scores"].copy(), games["finished"].copy()
+        chosen = scored["depths"] == EXACT
+        exact[scored["rows"][chosen]] = scored["values"][chosen]
+    visits = visit(played)
+    scores, finished = played["scores"].copy(), played["finished"].copy()
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     settled = np.zeros(len(scores), np.bool_)
     for ply in range(61):
@@ -237,10 +237,10 @@ def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Pat
         rows = rows[exact[rows] != NO_LABEL]
         if not len(rows):
             continue
-        names = positions.keys(arrays["players"][rows], arrays["opponents"][rows])
+        names = keys(arrays["players"][rows], arrays["opponents"][rows])
         order = np.argsort(names)
         part = visits.ply(ply)
-        wanted = positions.keys(visits.players[part], visits.opponents[part])
+        wanted = keys(visits.players[part], visits.opponents[part])
         place = np.minimum(np.searchsorted(names[order], wanted), len(order) - 1)
         hit = (names[order][place] == wanted) & ~settled[visits.games[part]]
         which = visits.games[part][hit]
@@ -248,5 +248,5 @@ def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Pat
         finished[which] = True
         settled[which] = True
     progress.say(f"{int(settled.sum())} of {len(scores)} games have an exact score")
-    games["scores"], games["finished"] = scores, finished
-    save(out, games, {**record, "adjudicated": int(settled.sum())}, compress=True)
+    played["scores"], played["finished"] = scores, finished
+    save(out, played, {**record, "adjudicated": int(settled.sum())}, compress=True)

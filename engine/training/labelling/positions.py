@@ -282,37 +282,35 @@ def gather(
 
 
 def run(
-    source: Path,
+    games: Path,
     out: Path,
     *,
-    count: int,
-    opening_plies: int,
+    perturbed: int,
+    openings: int,
     seed: int,
-    truth_files: list[Path],
-    except_files: Sequence[Path] = (),
-    first: int = 0,
-    last: int = 60,
+    truth: list[Path],
+    except_: Sequence[Path] = (),
+    plies: tuple[int, int] = (0, 60),
 ) -> None:
-    """Read games and write the positions of `gather` to ``out``, without those in the files ``except_files``."""
-    games, made = load(source)
-    truth = read_truth(truth_files)
-    others = [load(path) for path in except_files]
+    """Read games and write the positions of `gather` to ``out``, without those in the files ``except_``."""
+    played, made = load(games)
+    others = [load(path) for path in except_]
     arrays = gather(
-        games,
-        count=count,
-        opening_plies=opening_plies,
+        played,
+        count=perturbed,
+        opening_plies=openings,
         seed=seed,
-        truth=truth,
+        truth=read_truth(truth),
         others=[rows for rows, _ in others],
-        first=first,
-        last=last,
+        first=plies[0],
+        last=plies[1],
     )
     record = {
         "stage": "positions",
         "games": made,
-        "perturbed_a_ply": count,
-        "plies": [first, last],
-        "openings_to_ply": opening_plies,
+        "perturbed_a_ply": perturbed,
+        "plies": plies,
+        "openings_to_ply": openings,
         "seed": seed,
         "except": [about["digest"] for _, about in others],
         "rows": len(arrays["plies"]),

@@ -224,12 +224,12 @@ def gathered(
     return Measured(nodes.Nodes(*together), *scores)
 
 
-def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
+def run(positions: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
     """Measure nodes of ``count`` searches, fit, check, write model and figures to ``out`` as JSON and print them.
 
     Measurements are written to an npz file beside ``out``, class by class: a second run continues there.
     """
-    arrays, record = load(source)
+    arrays, record = load(positions)
     loaded = Weights.load(weights)
     held = digest(*(arrays[name][arrays["held"]] for name in ("players", "opponents")))
     about = {"positions": record["digest"], "held": held, "weights": loaded.digest, "count": count, "seed": seed}
