@@ -244,33 +244,6 @@ class GameRow(NamedTuple):
     page: str
 
 
-class PlayerRow(NamedTuple):
-    """The figures of all games under one player's name: ``choices`` are moves that were not forced, ``accuracy`` is in
-    percent, ``lost`` in discs.
-    """
-
-    name: str
-    games: int
-    choices: int
-    accuracy: float
-    lost: int
-
-
-def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
-    """Return the named players, the most accurate first. The accuracy is the mean over all choices, 100 without any."""
-    accounts: dict[str, list[PlayerSummary]] = {}
-    for row in rows:
-        for name, account in zip((row.black, row.white), row.summaries, strict=True):
-            accounts.setdefault(name, []).append(account)
-    accounts.pop("", None)
-    listed = []
-    for name, games in accounts.items():
-        choices = sum(one.choices for one in games)
-        accuracy = sum(one.choices * one.accuracy for one in games) / choices if choices else 100.0
-        listed.append(PlayerRow(name, len(games), choices, accuracy, sum(one.lost for one in games)))
-    return sorted(listed, key=lambda player: (-player.accuracy, player.name))
-
-
 def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
     """Return a game's row in the index; ``page`` is the file of its page, or ""."""
     game, worst = analysis.whole, max(analysis.steps, key=lambda step: (step.loss, step.position.black_to_move))
@@ -295,7 +268,7 @@ def index_page(rows: Sequence[GameRow], engine: str) -> str:
 {_game_table(rows)}
 </section>
 <section class="games"><h2>Players</h2>
-{_player_table(players(rows))}
+{_player_table(rows)}
 </section>
 </body>
 </html>
@@ -335,12 +308,23 @@ def _game_table(rows: Sequence[GameRow]) -> str:
     return table("Games", "index", _HEADS, body)
 
 
-def _player_table(listed: Sequence[PlayerRow]) -> str:
-    body = [
-        f'<tr><th scope="row">{escape(one.name)}</th><td>{one.games}</td><td class="minor">{one.choices}</td>'
-        f"<td>{one.accuracy:.1f}&nbsp;%</td><td>{one.lost}</td>"
-        f'<td class="minor">{one.lost / max(1, one.choices):.2f}</td></tr>'
-        for one in listed
-    ]
+def _player_table(rows: Sequence[GameRow]) -> str:
+    """Return the table of the named players as HTML, the most accurate first; the accuracy is the mean over all
+    choices, 100 % without any.
+    """
+    accounts: dict[str, list[PlayerSummary]] = {}
+    for row in rows:
+        for name, account in zip((row.black, row.white), row.summaries, strict=True):
+            accounts.setdefault(name, []).append(account)
+    accounts.pop("", None)
+    ranked = []
+    for name, games in accounts.items():
+        choices, lost = sum(one.choices for one in games), sum(one.lost for one in games)
+        accuracy = sum(one.choices * one.accuracy for one in games) / choices if choices else 100.0
+        cells = (
+            f'<tr><th scope="row">{escape(name)}</th><td>{len(games)}</td><td class="minor">{choices}</td>'
+            f'<td>{accuracy:.1f}&nbsp;%</td><td>{lost}</td><td class="minor">{lost / max(1, choices):.2f}</td></tr>'
+        )
+        ranked.append((-accuracy, name, cells))
     heads = [("Player", ""), ("Games", ""), ("Choices", "minor"), ("Accuracy", ""), ("Lost", ""), ("a move", "minor")]
-    return table("Players", "index", heads, body)
+    return table("Players", "index", heads, [cells for _, _, cells in sorted(ranked)])

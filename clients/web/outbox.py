@@ -22,8 +22,6 @@ class Outbox:
         self._most_behind = most_behind
         self.behind = 0
         """Characters that wait to be sent, which are bytes, because frames are ASCII."""
-        self.dropped = 0
-        """Number of partials and events that newer ones have replaced."""
 
     def put(self, frame: str, replaces: Hashable = None) -> None:
         """Add a frame at the end. If ``replaces`` is not None, a waiting frame with the same ``replaces`` is removed.
@@ -35,7 +33,6 @@ class Outbox:
         old = self._frames.pop(key, None)
         if old is not None:
             self.behind -= len(old)
-            self.dropped += 1
         if self.behind + len(frame) > self._most_behind:
             raise TooFarBehind
         self._frames[key] = frame
