@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from desdaemon.protocol.games.records import parse_time
 from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
 
 LONGEST_LINE, LONGEST_BLOCK = 4096, 1000
@@ -216,7 +217,6 @@ _ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
-_TIME = re.compile(r"(-?)(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,3})?)", re.ASCII)
 _SIDE = re.compile(r"([^\s()]+) *\( *([\d.]+) +([*O])\) *(\S+)", re.ASCII)
 _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 
@@ -323,12 +323,8 @@ def parse_clock(text: str) -> ServerClock:
 
 
 def _parse_time(text: str) -> float:
-    found = _TIME.fullmatch(text or "0")
-    if not found:
-        raise ValueError(text)
-    hours, minutes, seconds = (float(part or 0) for part in found.groups()[1:])
-    ms = 1000 * (seconds + 60 * (minutes + 60 * hours))
-    return -ms if found[1] else ms
+    ms = parse_time(text.removeprefix("-"), text) if text else 0.0
+    return -ms if text.startswith("-") else ms
 
 
 def clock_text(clock: ServerClock) -> str:

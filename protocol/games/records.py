@@ -346,11 +346,12 @@ def parse_clock(text: str) -> ClockTerms:
     The grace period is ignored, since the program does not exceed its time.
     """
     fields = [field.split(",", 1)[0].strip() for field in text.split("/")]
-    times = [_time(field, text) if field else 0.0 for field in fields]
+    times = [parse_time(field, text) if field else 0.0 for field in fields]
     return ClockTerms(times[0], times[1] if len(times) > 1 else 0.0)
 
 
-def _time(text: str, clock: str) -> float:
+def parse_time(text: str, clock: str) -> float:
+    """Return the ms of ``[[[days.]hours:]minutes:]seconds``; raises `BadInput`, which quotes ``clock``."""
     fields = _TIME.fullmatch(text)
     if not fields:
         raise BadInput(f"clock {quoted(clock)}: expected main/increment/grace such as 15:00//02:00")
