@@ -50,7 +50,6 @@ from .layout import (
     SALT,
     SAMPLES,
     STOP,
-    SWITCHED_OFF,
     TABLE,
     TABLE_MASK,
     TEAM,
@@ -256,13 +255,6 @@ class Searcher:
             self._dates = 0
         for context in self._contexts:
             context[SALT] = self._clearings % (1 << 32) << 32
-
-    def switch_off(self, bits: int) -> None:
-        """Switch off the parts of the search in the mask ``bits`` (`layout.OFF_...`) and switch on all others. This is
-        for tests: exact scores must not change.
-        """
-        for context in self._contexts:
-            context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
         """Keep a sample of the leader's ProbCut nodes at ``address``, in memory of zeros laid out as

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import secrets
 import threading
 import time
 import traceback
@@ -91,7 +90,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 class Store:
-    """An open book file with its journal, made by `open_store` or `create_store`; a context manager that closes it."""
+    """An open book file with its journal, made by `open_store`; a context manager that closes it."""
 
     def __init__(self, path: Path, book: Book, header: snapshot.SnapshotHeader, lock: FileLock | None) -> None:
         self.path = path
@@ -410,27 +409,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def create_store(path: Path, book: Book) -> Store:
-    """Write ``book``, which has no file yet, to ``path``, and return its store, open for writing.
-
-    Raises `BookError` if ``path`` or its journal exists, `Locked` if another process holds its lock, `WriteFailed`.
-    """
-    path = path.resolve()
-    if path.exists() or journal_path(path).exists():
-        raise BookError(f"{path}: already exists; choose another name or move it away")
-    lock = _lock(path)
-    try:
-        identity = secrets.randbits(64)
-        header = snapshot.write(path, book, identity, 0, backups=0)
-        journal.write(journal_path(path), identity, 0)
-        store = Store(path, book, header, lock)
-        store._start(journal.read(journal_path(path)))
-    except BaseException:
-        lock.release()
-        raise
-    return store
 
 
 def _load(path: Path, progress: ProgressCallback) -> tuple[Book, snapshot.SnapshotHeader, journal.Scan | None]:

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from pretended_players import FAKE, fake
 from random_games import OTHER_START
 from test_xot import LINES, listed
+from toys import create_store
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match import workers
 from desdaemon.clients.match.engine_process import command_of

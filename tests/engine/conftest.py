@@ -15,7 +15,7 @@ import numpy as np
 import plain_weights
 import pytest
 from checkout import IMPORT
-from table_entries import probe_library
+from table_entries import probe_library, switch_off
 
 from desdaemon.engine.compiler import INTERPRETED, library
 from desdaemon.engine.evaluation.network import Head, Network
@@ -122,7 +122,7 @@ def _searcher(weights: Weights) -> Searcher:
 def searcher(_searcher: Searcher) -> Searcher:
     """One thread and a small table, empty."""
     _searcher.clear()
-    _searcher.switch_off(0)
+    switch_off(_searcher, 0)
     return _searcher
 
 

@@ -9,6 +9,7 @@ import judge
 import numpy as np
 import plain_weights
 import pytest
+from table_entries import switch_off
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
@@ -191,7 +192,7 @@ def test_selective_results_are_not_taken_for_exact_ones(
     plain_weights.write(tmp_path / "wild.weights", 8 * packed_by_lot)
     monkeypatch.setattr(library, "cache_folder", lambda: None)
     wild = Searcher(hash_bits=18, weights=Weights.load(tmp_path / "wild.weights"))
-    searcher.switch_off(1)
+    switch_off(searcher, 1)
     wrong = 0
     for board in judge.positions(14, 30, [16]):
         if judge.over(board):

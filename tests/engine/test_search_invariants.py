@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import judge
 import pytest
+from table_entries import switch_off
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import EDGES, LAST_DATE, OFF_ETC, OFF_EVALUATION
@@ -109,19 +110,19 @@ def test_a_megabyte_and_a_gigabyte_agree(weights: Weights) -> None:
 
 
 def plain(searcher: Searcher) -> None:
-    searcher.switch_off(0)
+    switch_off(searcher, 0)
 
 
 def without_etc(searcher: Searcher) -> None:
-    searcher.switch_off(OFF_ETC)
+    switch_off(searcher, OFF_ETC)
 
 
 def without_evaluation(searcher: Searcher) -> None:
-    searcher.switch_off(OFF_EVALUATION)
+    switch_off(searcher, OFF_EVALUATION)
 
 
 def without_either(searcher: Searcher) -> None:
-    searcher.switch_off(OFF_ETC | OFF_EVALUATION)
+    switch_off(searcher, OFF_ETC | OFF_EVALUATION)
 
 
 def without_edges(searcher: Searcher) -> None:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from synthetic_book import synthetic_book
+from toys import create_store
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
@@ -33,7 +34,7 @@ from desdaemon.book.record import START
 from desdaemon.book.reports.bench import own_folder, show
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.arena import ARENA
-from desdaemon.book.storage.store import Store, create_store, open_store
+from desdaemon.book.storage.store import Store, open_store
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import platform
 

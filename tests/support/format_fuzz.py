@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from toys import set_results
+from toys import create_store, set_results
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
@@ -44,7 +44,7 @@ from desdaemon.book.reports import report
 from desdaemon.book.reports.check import repair, verify
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store
-from desdaemon.book.storage.store import create_store, journal_path, open_store
+from desdaemon.book.storage.store import journal_path, open_store
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases, wthor

@@ -10,6 +10,7 @@ from importlib import import_module
 from checkout import TESTS
 
 from desdaemon.engine.compiler import library
+from desdaemon.engine.layout import SWITCHED_OFF
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Control, Searcher
@@ -53,3 +54,9 @@ def check_entries(
     probe_library().check_entries(*contexts, player, opponent, fewest, share, *words)
     found, entries, wrong = counts.words()[:3]
     return int(found), int(entries), int(wrong)
+
+
+def switch_off(searcher: Searcher, bits: int) -> None:
+    """Switch off the parts of the search in the mask ``bits`` (`layout.OFF_...`), and switch on all others."""
+    for context in searcher._contexts:
+        context[SWITCHED_OFF] = bits

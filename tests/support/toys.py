@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import secrets
 import struct
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +18,9 @@ from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RESULT, START
+from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage.store import Store, journal_path, lock_path
+from desdaemon.protocol.system.locks import FileLock
 
 
 def canonical(player: int, opponent: int) -> tuple[int, int]:
@@ -94,6 +98,17 @@ def contents(book: Book) -> list[tuple[int, ...]]:
 def set_results(book: Book, row: int, results: tuple[float, float, float]) -> None:
     """Give a row's position so many games won, drawn and lost by its side to move."""
     book.store_results(np.array([row]), np.array([results], RESULT))
+
+
+def create_store(path: Path, book: Book) -> Store:
+    """Write ``book``, which has no file yet, to ``path``; return its store, open for writing."""
+    path = path.resolve()
+    lock = FileLock(lock_path(path), mode=0o644)
+    header = snapshot.write(path, book, secrets.randbits(64), 0, backups=0)
+    journal.write(journal_path(path), header.book, 0)
+    store = Store(path, book, header, lock)
+    store._start(journal.read(journal_path(path)))
+    return store
 
 
 def dat_record(player: int, opponent: int, *, links: bytes = b"", leaf: bytes = b"\x81\x41", level: int = 1) -> bytes:

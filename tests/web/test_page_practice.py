@@ -9,14 +9,13 @@ from browser import BrowserTab
 from chrome import READY, Chrome
 from served import serving
 from test_page_play import ASKED
-from toys import canonical
+from toys import canonical, create_store
 from web_gateway import Web
 
 from desdaemon.book.book import Book
 from desdaemon.book.layout import NO_MOVE
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import PositionEntry
-from desdaemon.book.storage.store import create_store
 from desdaemon.cli import games
 from desdaemon.protocol.othello.notation import START, parse_move, parse_moves
 

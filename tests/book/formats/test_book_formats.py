@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, dat_file, dat_record, game_positions, small_book, toy
+from toys import canonical, contents, create_store, dat_file, dat_record, game_positions, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Unreadable
@@ -19,7 +19,7 @@ from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.system import platform

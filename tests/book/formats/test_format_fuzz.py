@@ -7,14 +7,13 @@ from pathlib import Path
 import format_fuzz
 import numpy as np
 import pytest
-from toys import set_results
+from toys import create_store, set_results
 
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.store import create_store
 
 pytestmark = pytest.mark.compiled
 

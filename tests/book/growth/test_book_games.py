@@ -11,7 +11,7 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from test_xot import LINES, listed
-from toys import contents, set_results, small_book, toy
+from toys import contents, create_store, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
@@ -20,7 +20,7 @@ from desdaemon.book.growth.game_results import take_back
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.compare import merge
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 
 Results = dict[tuple[int, int], tuple[float, float, float]]
 

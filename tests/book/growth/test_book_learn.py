@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, game_positions, set_results, small_book, toy
+from toys import canonical, contents, create_store, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook, OutOfRange
@@ -28,7 +28,7 @@ from desdaemon.book.readings import egaroucid_reading, in_scale, reading
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.grade import LETTERS, Grades
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 
 WINDOW = Window(6, 6, 14)
 

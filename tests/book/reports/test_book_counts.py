@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import small_book, toy
+from toys import create_store, small_book, toy
 
 from desdaemon.book import counts
 from desdaemon.book.book import Book
@@ -20,7 +20,7 @@ from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports import report
 from desdaemon.book.reports.report import summary
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.store import create_store, journal_path, open_store
+from desdaemon.book.storage.store import journal_path, open_store
 
 
 def same(book: Book) -> None:

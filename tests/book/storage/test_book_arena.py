@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from book_dialogue import BookDialogue
 from synthetic_book import synthetic_book
-from toys import contents
+from toys import contents, create_store
 
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.formats import edax
 from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage import snapshot, table_memory
 from desdaemon.book.storage.arena import ARENA, PIECE
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 from desdaemon.engine.compiler import INTERPRETED
 
 ROWS = 40_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import SUPPORT
-from toys import small_book, toy
+from toys import create_store, small_book, toy
 
 from desdaemon.book.growth.grow import deviate, enhance, extend
 from desdaemon.book.growth.learn import Window, learn
@@ -17,7 +17,7 @@ from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import journal, snapshot
-from desdaemon.book.storage.store import create_store, journal_path, open_store
+from desdaemon.book.storage.store import journal_path, open_store
 
 # The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
 pytestmark = pytest.mark.compiled

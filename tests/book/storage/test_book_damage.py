@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from book_dialogue import BookDialogue
 from format_fuzz import fill_segment, sealed_book
-from toys import contents, set_results
+from toys import contents, create_store, set_results
 
 from desdaemon.book import negamax
 from desdaemon.book.book import Book
@@ -26,7 +26,7 @@ from desdaemon.book.record import RECORD, START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store
-from desdaemon.book.storage.store import Store, create_store, journal_path, open_store
+from desdaemon.book.storage.store import Store, journal_path, open_store
 
 PLIES = 8
 

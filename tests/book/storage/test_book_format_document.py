@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import contents, set_results, small_book, toy
+from toys import contents, create_store, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.add import fix
@@ -16,7 +16,7 @@ from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.book.storage.store import open_store
 
 WORD = (1 << 64) - 1
 

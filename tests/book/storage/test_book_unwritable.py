@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from book_dialogue import BookDialogue
-from toys import contents, small_book
+from toys import contents, create_store, small_book
 
 from desdaemon.book.errors import ReadOnly, WriteFailed
 from desdaemon.book.formats.registry import load, open_any
 from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.record import START
-from desdaemon.book.storage.store import create_store, journal_path, open_store
+from desdaemon.book.storage.store import journal_path, open_store
 
 
 def mounted(folder: Path, size: str) -> None:
