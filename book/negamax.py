@@ -86,7 +86,7 @@ class LayerOrder:
         for start, end in slices(len(table), _SLICE, "order", progress):
             kernels().count_layers(table.context, start, end, address(self._begins))
         counts = self._begins[1:].reshape(SQUARES, 2).sum(1)
-        self.filters: Filters = table.bare_filters(progress, counts)
+        self.filters: Filters = table.bare_filters(counts, progress)
         np.cumsum(self._begins, out=self._begins)
         places = self._begins.copy()
         for start, end in slices(len(table), _SLICE, "order", progress):

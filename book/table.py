@@ -340,23 +340,24 @@ class BookTable(TableMemory):
             self._kernels.count_empties(self.context, start, end, address(counts))
         return counts
 
-    def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
+    def bare_filters(self, counts: Words, progress: ProgressCallback = no_progress) -> Filters:
         """Return filters with all bits unset: before use the caller must set those of all positions
         (`Filters.of_counts`).
 
-        ``counts`` are what `by_empties` returns, if known. Verifies a mapped file and gathers the index
-        (`gather_index`); raises `Damaged` in a damaged file.
+        ``counts`` are what `by_empties` returns. Verifies a mapped file and gathers the index (`gather_index`); raises
+        `Damaged` in a damaged file.
         """
         self.check_all(progress)
         self.gather_index()
-        return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
+        return Filters.of_counts(counts)
 
-    def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
+    def filters(self, progress: ProgressCallback = no_progress) -> Filters:
         """Return filters for passes over the whole table, valid until a position is added or removed.
 
-        ``counts`` are what `by_empties` returns, if known. Verifies a mapped file; raises `Damaged` if it is damaged.
+        Verifies a mapped file; raises `Damaged` if it is damaged.
         """
-        filled = self.bare_filters(progress, counts)
+        self.check_all(progress)
+        filled = self.bare_filters(self.by_empties(progress), progress)
         if filled.bits:
             for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
                 self._kernels.fill_filters(self.context, start, end, filled.at)

@@ -30,7 +30,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import WeightsError
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
@@ -261,8 +260,8 @@ def read(path: str | os.PathLike[str]) -> PolicyWeights:
 class MoveValues:
     """Values of all moves of a position by short searches, always the same for a position. For one thread."""
 
-    def __init__(self, weights: Weights | None = None) -> None:
-        self._searcher = Searcher(hash_bits=14, weights=weights)
+    def __init__(self) -> None:
+        self._searcher = Searcher(hash_bits=14)
 
     def of(self, children: Sequence[tuple[int, int]]) -> list[list[float]]:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves: by the

@@ -28,7 +28,7 @@ def synthetic_book(rows: int, level: int) -> Book:
         table.insert_children(first, last)
         first = last
     empties = table.by_empties()
-    filters = table.filters(counts=empties)
+    filters = table.filters()
     # Growing may add the next ply.
     book.options = book.options._replace(min_empties=max(1, int(np.flatnonzero(empties)[0])))
     for start, end in slices(len(book), CHUNK_ROWS, "leaves", no_progress):
