@@ -20,6 +20,8 @@ from desdaemon.protocol.othello.diagrams import COLOURS
 Visit = Callable[..., None]
 
 LINE = "f5d6c3d3c4f4"
+LATE = "f5d6c3g5d7e3f3g3f2e1g2f4h5h6g4h2h1c7f1g1h4d8e6d2d3f6g6e2h7b3d1c6b4c5a3b2h3c1c2b1"
+"""Forty plies, from which games are soon over."""
 NAMED = "(;GM[Othello]PB[kuro]PW[shiro]TY[8]BO[8 ---------------------------O*------*O--------------------------- *]"
 NAMED += "B[f5]W[f6];)"
 OPENED = "desdaemon.game.moves(desdaemon.game.line().at(-1))"
@@ -115,8 +117,8 @@ def test_the_engine_plays_itself_until_it_is_stopped(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.preferences.set('black', 'engine')")
         await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
-        await tab.press("Shift+r")
-        await tab.until("desdaemon.game.now.ply > 3")
+        await tab.press("g")
+        await tab.until("desdaemon.game.now.ply > 43")
         await tab.press("Escape")
         at = await tab.evaluate("desdaemon.game.now.ply")
         await tab.press("Backspace")
@@ -126,7 +128,7 @@ def test_the_engine_plays_itself_until_it_is_stopped(visit: Visit) -> None:
         await tab.until("desdaemon.game.over")
         assert "Game over" in await tab.evaluate("document.getElementById('told').textContent")
 
-    visit(talk, hints=False, playLevel=1)
+    visit(talk, f"#m={LATE}", hints=False, playLevel=1)
 
 
 def test_the_engine_plays_as_people_do(visit: Visit) -> None:
@@ -134,14 +136,14 @@ def test_the_engine_plays_as_people_do(visit: Visit) -> None:
         await tab.evaluate("desdaemon.preferences.set('strength', 1200)")
         await tab.evaluate("desdaemon.preferences.set('black', 'engine')")
         await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
-        await tab.press("Shift+r")
+        await tab.press("g")
         await tab.until("desdaemon.game.over")
         # The moves before count too: the last one of the opponent's is answered.
         sent = "desdaemon.socket.log.filter(one => one.out && one.text.includes('people.get')).at(-1).text"
         assert '"moves":"' in await tab.evaluate(sent)
         assert '"moves":""' not in await tab.evaluate(sent)
 
-    visit(talk, hints=False)
+    visit(talk, f"#m={LATE}", hints=False)
 
 
 def test_clocks(visit: Visit) -> None:
