@@ -56,7 +56,7 @@ def test_scores_and_lines(searcher: Searcher) -> None:
 
 
 def test_scores_and_lines_of_longer_endgames(searcher: Searcher) -> None:
-    for board in [*judge.positions(2, 30, range(11, 14)), *judge.positions(13, 8, [14, 15])]:
+    for board in [*judge.positions(2, 15, range(11, 14)), *judge.positions(13, 2, [14, 15])]:
         check(board, searcher.search(*board, TO_THE_END))
 
 
@@ -116,7 +116,7 @@ def check_window(board: judge.Board, result: Result, alpha: int, beta: int, exac
 
 def test_windows(searcher: Searcher) -> None:
     rng = random.Random(3)
-    for board in [*judge.positions(4, 600, range(1, 12)), *judge.strewn(11, 400, range(1, 12))]:
+    for board in [*judge.positions(4, 300, range(1, 12)), *judge.strewn(11, 200, range(1, 12))]:
         if judge.over(board):
             continue
         exact = judge.solve(*board)
@@ -138,17 +138,6 @@ def test_all_moves_have_their_exact_scores(searcher: Searcher) -> None:
         assert len(lines) == len(scores)
         for line in lines:
             check_line(board, line, scores[line.move])
-
-
-def test_some_best_moves(searcher: Searcher) -> None:
-    for board in judge.positions(6, 80, range(4, 11)):
-        scores = judge.score_of_moves(board)
-        if len(scores) < 4:
-            continue
-        lines = searcher.search(*board, TO_THE_END, multipv=3).lines
-        assert [line.score for line in lines] == sorted(scores.values(), reverse=True)[:3]
-        assert len({line.move for line in lines}) == 3
-        assert all(scores[line.move] == line.score for line in lines)
 
 
 def test_only_moves_allowed(searcher: Searcher) -> None:

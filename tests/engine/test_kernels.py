@@ -87,10 +87,6 @@ def test_symmetries(engine: Library) -> None:
         assert engine.board_has_symmetry(player, opponent) == (images.count(images[0]) > 1)
 
 
-def test_the_eight_symmetries_differ(engine: Library) -> None:
-    assert len({engine.board_symmetric(0b0000_0010, k) for k in range(8)}) == 8
-
-
 def test_stable_discs_stay(inner: Library, edges: Block) -> None:
     rng = random.Random(9)
     some = 0
@@ -164,7 +160,7 @@ def test_null_windows_to_the_end(inner: Library, searcher: Searcher) -> None:
     """Fail-soft: a score above alpha is a lower bound, any other an upper bound."""
     rng = random.Random(13)
     context = prepared(searcher)
-    for board in [*judge.positions(14, 1000, range(12)), *judge.strewn(19, 1000, range(12))]:
+    for board in [*judge.positions(14, 500, range(12)), *judge.strewn(19, 500, range(12))]:
         exact = judge.solve(*board)
         for alpha in (rng.randint(-64, 63), exact - 1, exact):
             if not -64 <= alpha <= 63:

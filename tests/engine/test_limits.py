@@ -76,12 +76,6 @@ def test_searchers_that_cannot_be(weights: Weights, bits: int, threads: int) -> 
         Searcher(hash_bits=bits, threads=threads, weights=weights)
 
 
-@pytest.mark.parametrize("percent", [0, 50, 72, 101, -100])
-def test_unknown_selectivity(percent: int) -> None:
-    with pytest.raises(ValueError, match=f"{percent} is not a valid Selectivity"):
-        Selectivity(percent)
-
-
 def test_selectivities_have_indices_and_print_as_percentages() -> None:
     assert [Selectivity.at(level.index) for level in SELECTIVITIES] == list(Selectivity)
     assert [int(level.index) for level in SELECTIVITIES] == [0, 1, 2, 3, 4, 5]
@@ -97,7 +91,7 @@ def opened(seed: int) -> judge.Board:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("nodes", [1, 100, 10_000, 300_000])
+@pytest.mark.parametrize("nodes", [1, 10_000, 300_000])
 def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
     searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
     for board, limits in (
@@ -110,15 +104,6 @@ def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
         assert judge.moves(*board) >> line.move & 1
         assert result.nodes < nodes + 2000
         assert nodes < 10_000 or result.nodes > nodes // 8
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_node_limits_of_endgames(weights: Weights, threads: int) -> None:
-    searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
-    [board] = judge.positions(8, 1, [26])
-    result = searcher.search(*board, Limits(60, Selectivity(100), 200_000))
-    assert not result.complete
-    assert 20_000 < result.nodes < 400_000
 
 
 def test_a_node_limit_that_is_not_reached(searcher: Searcher) -> None:
@@ -207,11 +192,11 @@ def test_stopped_before_it_begins(searcher: Searcher, multipv: int) -> None:
 
 def test_a_search_after_a_stopped_one_is_right(searcher: Searcher) -> None:
     """Whatever a search leaves in the table when it is cut short must be true."""
-    for number, board in enumerate(judge.positions(7, 60, [12, 13])):
+    for number, board in enumerate(judge.positions(7, 30, [12, 13])):
         if judge.over(board):
             continue
         exact = judge.solve(*board)
-        result = searcher.search(*board, Limits(60, Selectivity(100), 50 + 40 * number))
+        result = searcher.search(*board, Limits(60, Selectivity(100), 50 + 80 * number))
         for line in result.lines:
             assert line.lower <= exact <= line.upper or line.depth < line.empties
         assert searcher.search(*board, Limits(60)).lines[0].score == exact

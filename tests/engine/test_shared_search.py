@@ -174,9 +174,8 @@ def test_a_search_goes_on_where_the_system_gives_no_thread(weights: Weights, mon
 
 
 @pytest.mark.usefixtures("shared_low")
-@pytest.mark.parametrize("threads", [2, 8])
-def test_a_stop_ends_every_thread(weights: Weights, threads: int) -> None:
-    searcher = Searcher(threads=threads, hash_bits=14, weights=weights)
+def test_a_stop_ends_every_thread(weights: Weights) -> None:
+    searcher = Searcher(threads=8, hash_bits=14, weights=weights)
     [board] = boards(96, 1, 44)
     control = Control()
     begun = threading.Event()

@@ -64,7 +64,7 @@ def test_fresh_and_kept_weights_are_the_same(
     assert [path.name for path in cache.iterdir()] == [kept.name]
 
 
-@pytest.mark.parametrize("place", [0, 4096, 8192, 1 << 16, 1 << 24, -(1 << 16), -8, -1])
+@pytest.mark.parametrize("place", [0, 8192, 1 << 24, -1])
 def test_a_damaged_expansion_is_made_again_and_said_once(
     engine: library.Library,
     network_by_lot_path: Path,
