@@ -29,7 +29,7 @@ from .page import page
 from .player import find_player, judged_game, report
 from .player_page import player_page
 from .reports import NOTE_FORMATS, WIDE, Collection, csv_head, csv_line, note_format, table, with_notes
-from .source import OwnEngine, RemoteDaemon
+from .source import OwnEngine, RemoteDaemon, own_engine
 
 if TYPE_CHECKING:
     import argparse
@@ -139,7 +139,7 @@ def _effort(options: argparse.Namespace) -> dict[str, Any]:
 
 def _judge(options: argparse.Namespace) -> OwnEngine | RemoteDaemon:
     if options.server is None:
-        return OwnEngine(options.threads, options.eval_file, book=options.book == "use")
+        return OwnEngine(own_engine(options.threads, options.eval_file, book=options.book == "use"))
     from desdaemon.clients.blocking import Client
 
     return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from desdaemon.api import Analysis, Board, Engine
+from desdaemon.api.engine import searched_move
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
 from desdaemon.clients.match.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
@@ -25,10 +26,7 @@ from desdaemon.protocol.system.terminal import ProgressLine
 from .exercise_files import WRITERS, Exercise
 from .inputs import games_in
 from .player import PHASES, find_player
-from .source import OwnEngine
-
-if TYPE_CHECKING:
-    from desdaemon.api import Analysis
+from .source import own_engine
 
 DESCRIPTION = """\
 Collect exercises from games: positions in which the move that was played lost 4 discs or more, and in which one move is
@@ -56,7 +54,7 @@ def main(arguments: list[str]) -> int:
         if options.out != "-" and extension_of(options.out) not in WRITERS:
             raise BadInput(f"{quoted(options.out)}: expected a file name that ends in .{', .'.join(WRITERS)}")
         check_writable("--out", options.out)
-        with signals, closing(OwnEngine(options.threads, options.eval_file, book=False)) as engine:
+        with signals, own_engine(options.threads, options.eval_file, book=False) as engine:
             games = _games(options.files, options.player)
             search = Search(engine, options.level, lambda: signals.number != 0)
             found = list(islice(search.exercises(games), options.count))
@@ -118,7 +116,7 @@ class Search:
     ``stopped`` is asked between positions; once it returns true no more are searched.
     """
 
-    def __init__(self, engine: OwnEngine, level: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, engine: Engine, level: int, stopped: Callable[[], bool]) -> None:
         self._engine = engine
         self._level = level
         self._stopped = stopped
@@ -159,9 +157,7 @@ class Search:
                 waiting.append(spot)
                 yield Board(board_text(spot.position))
 
-        from desdaemon.api import Board
-
-        for analysis in self._engine.analyses(boards(), level=_FIRST_LEVEL, multipv=2):
+        for analysis in self._engine.analyze_many(boards(), level=_FIRST_LEVEL, multipv=2):
             spot = waiting.popleft()
             gap = _gap(analysis, spot.move)
             if gap >= _LEAST:
@@ -189,18 +185,15 @@ class Search:
                 position = after
 
     def _check(self, spots: list[_Spot]) -> Iterator[Exercise]:
-        from desdaemon.api import Board
-        from desdaemon.api.engine import searched_move
-
         boards = [Board(board_text(spot.position)) for spot in spots]
-        analyses = self._engine.analyses(boards, level=self._level, multipv=2)
+        analyses = self._engine.analyze_many(boards, level=self._level, multipv=2)
         clear = [
             (spot, analysis)
             for spot, analysis in zip(spots, analyses, strict=True)
             if _gap(analysis, spot.move) >= _LEAST
         ]
         after = [Board(board_text(spot.position.after(spot.move))) for spot, _ in clear]
-        answers = self._engine.analyses(after, level=self._level)
+        answers = self._engine.analyze_many(after, level=self._level)
         for (spot, analysis), answer in zip(clear, answers, strict=True):
             best, second = (searched_move(analysis.board, line) for line in analysis.lines)
             score = MoverScore(int(answer.score.seen_by(analysis.board.side)))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from desdaemon import __version__
+from desdaemon.api import Board, Engine
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import board_text, move_text, moves_text, parse_move, parse_moves
@@ -16,45 +20,38 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .game import Data
 
 if TYPE_CHECKING:
-    from desdaemon.api import Analysis as Analysed
-    from desdaemon.api import Board
     from desdaemon.clients.blocking import Analysis, Client
     from desdaemon.clients.results import AnalysedMove
 
 
-class OwnEngine:
-    """An engine in this process; `close` ends it. Values of the user's configuration file replace arguments that are
-    None or "". With ``book`` the engine uses the book that the file names, otherwise none.
+def own_engine(threads: int | None, eval_file: str, *, book: bool) -> Engine:
+    """Return an engine in this process. Values of the user's configuration file replace arguments that are None or "".
+    With ``book`` the engine uses the book that the file names, otherwise none.
     """
+    settings = SessionSettings()
+    if os.path.isfile(path := configuration_path()):  # noqa: PTH113
+        configure(settings, path, "")
+    return Engine(
+        threads=threads or settings.n_tasks or None,
+        eval_file=eval_file or settings.eval_file or None,
+        book=(settings.book_file if book else "") or None,
+    )
 
-    def __init__(self, threads: int | None, eval_file: str, *, book: bool) -> None:
-        from desdaemon import __version__
-        from desdaemon.api import Engine
-        from desdaemon.core.settings import SessionSettings
-        from desdaemon.dialogue.configuration import configuration_path, configure
 
-        settings = SessionSettings()
-        if os.path.isfile(path := configuration_path()):  # noqa: PTH113
-            configure(settings, path, "")
-        self._engine = Engine(
-            threads=threads or settings.n_tasks or None,
-            eval_file=eval_file or settings.eval_file or None,
-            book=(settings.book_file if book else "") or None,
-        )
-        self.engine = f"desdaemon {__version__}"
+class OwnEngine:
+    """An engine in this process, which `close` ends."""
+
+    engine = f"desdaemon {__version__}"
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def judge(self, record: GameRecord, effort: Data) -> Iterator[JudgedMove]:
-        from desdaemon.api import Board
-
         how = {name: effort[name] for name in ("level", "depth") if name in effort}
         if "time_ms" in effort:
             how["time_s"] = effort["time_ms"] / 1000
         board = Board(board_text(record.initial)).play(moves_text([played.move for played in record.moves]))
         return self._engine.judge_game(board, book=effort["book"] == "use", **how)
-
-    def analyses(self, boards: Iterable[Board], **how: Any) -> Iterator[Analysed]:
-        """Yield the analyses of boards, in order; ``how`` are arguments of `Engine.analyze`."""
-        return self._engine.analyze_many(boards, **how)
 
     def close(self) -> None:
         self._engine.close()

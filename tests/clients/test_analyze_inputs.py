@@ -26,7 +26,7 @@ from desdaemon.clients.analysis import analyze as command
 from desdaemon.clients.analysis.game import analyze_game, as_json
 from desdaemon.clients.analysis.page import page
 from desdaemon.clients.analysis.reports import Collection, table, with_notes
-from desdaemon.clients.analysis.source import OwnEngine
+from desdaemon.clients.analysis.source import OwnEngine, own_engine
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, parse_games, read_games, write_games
@@ -158,7 +158,7 @@ def test_a_signal_prints_what_was_found(number: signal.Signals, tmp_path: Path) 
 def test_an_interrupted_engine_judges_the_first_moves() -> None:
     """Interrupted after some moves, as a signal does it, while the next ones are searched."""
     moves = [played.move for played in random_game(2, 20).moves]
-    engine = OwnEngine(2, "", book=False)
+    engine = OwnEngine(own_engine(2, "", book=False))
     told = []
 
     def interrupt(done: int, total: int) -> None:
@@ -196,7 +196,7 @@ def test_moves_that_are_the_same_are_no_mistakes() -> None:
 
 
 def test_an_engine_judges_mirrored_first_moves_alike() -> None:
-    with closing(OwnEngine(1, "", book=False)) as engine:
+    with closing(OwnEngine(own_engine(1, "", book=False))) as engine:
         for first in ("f5", "c4", "e6", "d3"):
             game = FileGame(GameRecord(START, (PlayedMove(parse_move(first), 0.0),)))
             (step,) = analyze_game(game, engine, {"level": 4, "book": "ignore"}, lambda done, total: None).steps
