@@ -19,6 +19,7 @@ from .records import Complain, complain
 
 HEADER_BYTES, GAME_BYTES = 16, 68
 PLAYER_BYTES, TOURNAMENT_BYTES = 20, 26
+_NAME_BYTES = {".jou": PLAYER_BYTES, ".trn": TOURNAMENT_BYTES}
 
 _HEADER = struct.Struct("<4BIHH4B")
 _GAME = struct.Struct("<HHHBB60s")
@@ -157,20 +158,15 @@ def _header_bytes(header: WthorHeader) -> bytes:
 
 
 def read_names(path: str, bad: Complain | None = None) -> list[str]:
-    """Read the names of a ``.jou`` or ``.trn`` file; raises `OSError`, and `BadInput` for another extension or header.
+    """Read the names of a ``.jou`` or ``.trn`` file; raises `OSError`, and `BadInput` for another header.
 
     If the number of names differs from the header's, that is reported to ``bad`` and the complete names are read;
     without ``bad`` it raises `BadInput`.
     """
+    width = _NAME_BYTES[path[-4:].lower()]
     with open(path, "rb") as file:  # noqa: PTH123
-        return parse_names(file.read(), path, _name_bytes(path), bad)
-
-
-def parse_names(data: bytes, name: str, width: int, bad: Complain | None = None) -> list[str]:
-    """Return the names in a file's content, fields of ``width`` bytes. ``name`` is the file's in messages. A number of
-    names that differs from the header's is reported to ``bad``; without ``bad`` it raises `BadInput`.
-    """
-    parse_header(data, name, width, "names", bad)
+        data = file.read()
+    parse_header(data, path, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)
     return [data[start : start + width].split(b"\0", 1)[0].decode("latin-1").strip() for start in starts]
 
@@ -181,10 +177,3 @@ def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> 
     """
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
-
-
-def _name_bytes(path: str) -> int:
-    extension = path[-4:].lower()
-    if extension not in (".jou", ".trn"):
-        raise BadInput(f"{quoted(path)}: expected a file of names, .jou or .trn")
-    return PLAYER_BYTES if extension == ".jou" else TOURNAMENT_BYTES

@@ -30,10 +30,6 @@ class Log:
         self._descriptor = descriptor
         self._recent: dict[str, tuple[int, int, int]] = {}
 
-    def debug(self, event: str, **fields: object) -> None:
-        """Log details for finding a fault."""
-        self.write("debug", event, fields)
-
     def info(self, event: str, **fields: object) -> None:
         """Log an ordinary event of a healthy daemon."""
         self.write("info", event, fields)

@@ -282,7 +282,7 @@ def test_log_lines(tmp_path: Path) -> None:
     file = tmp_path / "log"
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
     log = Log("info", "json", descriptor)
-    log.debug("unseen")
+    log.write("debug", "unseen", {})
     log.info("seen", what='a "b"\n', number=3)
     Log("info", "text", descriptor).warning("seen", what='a "b"\n', number=3)
     first, second = file.read_text().splitlines()
