@@ -3,7 +3,8 @@
 Moves drawn as people of a rating choose them play weaker than these people, since the draws mix the mistakes of many,
 and the more so the higher the rating. So the chance of each move is multiplied by e to the power of its value, in discs
 by a search, times a weight: `WEIGHTS` has those with which two strengths score against each other as people do whose
-ratings differ as much.
+ratings differ as much. Moves that let the opponent take a corner are made less likely besides: opponents that are
+programs take more of the corners that are left to them than people do.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 RARE = 0.03
 """With a weight, moves are left out that are less likely than this times the chance of the likeliest."""
-SEARCHES = ((0, Limits(5)), (2100, Limits(7, Selectivity.PERCENT_73)))
-"""Limits of the searches after each move, from a strength on."""
+CORNER = 0.5
+"""What the chance of a move is multiplied by for each corner that it lets the opponent take."""
+SEARCH = Limits(7, Selectivity.PERCENT_73)
+"""Limits of the search after each move."""
 SOLVED_EMPTIES = 10
 """Most empty squares after a move from which it is searched to the end."""
 _HASH_BITS = 14
@@ -70,36 +73,34 @@ class StrengthPolicy:
         """Return the chances, from 0 to 1, of the legal moves of ``player``, who has at least one; moves that are left
         out have none. ``last`` is as for `HumanPolicy.probabilities`; ``weight`` replaces that of the strength.
         """
-        return self.raised(
-            self.people.probabilities(player, opponent, strength, last), player, opponent, strength, weight
-        )
+        people = self.people.probabilities(player, opponent, strength, last)
+        return self.raised(people, player, opponent, weight_of(strength) if weight is None else weight)
 
-    def raised(
-        self, chances: dict[int, float], player: int, opponent: int, strength: float, weight: float | None = None
-    ) -> dict[int, float]:
-        """Return what `probabilities` returns, from the ``chances`` that people of the strength choose each move."""
-        weight = weight_of(strength) if weight is None else weight
+    def raised(self, chances: dict[int, float], player: int, opponent: int, weight: float) -> dict[int, float]:
+        """Return what `probabilities` returns for a weight, from the ``chances`` that people choose each move."""
         if not weight:
             return chances
         rare = RARE * max(chances.values())
         likely = {move: chance for move, chance in chances.items() if chance >= rare}
         if len(likely) == 1:
             return dict.fromkeys(likely, 1.0)
-        limits = next(limits for least, limits in reversed(SEARCHES) if strength >= least)
-        values = self._values([rules.play(player, opponent, move) for move in likely], limits)
+        children = [rules.play(player, opponent, move) for move in likely]
+        corners = [(rules.legal_moves(*child) & rules.CORNERS).bit_count() for child in children]
+        values = self._values(children)
         best = max(values)
         raised = {
-            move: chance * math.exp(weight * (value - best))
-            for (move, chance), value in zip(likely.items(), values, strict=True)
+            move: chance * CORNER**given * math.exp(weight * (value - best))
+            for (move, chance), given, value in zip(likely.items(), corners, values, strict=True)
         }
         total = sum(raised.values())
         return {move: each / total for move, each in raised.items()}
 
-    def _values(self, children: list[tuple[int, int]], limits: Limits) -> list[float]:
+    def _values(self, children: list[tuple[int, int]]) -> list[float]:
         """Return the values, in discs for the side that has moved, of the positions after a position's moves, by
-        searches within ``limits``; with at most `SOLVED_EMPTIES` empty squares to the end.
+        `SEARCH`; with at most `SOLVED_EMPTIES` empty squares to the end.
         """
-        if rules.empties(*children[0]) <= SOLVED_EMPTIES:
-            limits = Limits(SOLVED_EMPTIES)
+        solved = rules.empties(*children[0]) <= SOLVED_EMPTIES
         self._searcher.clear()
-        return [-float(score) for score in self._searcher.scores(children, limits)]
+        return [
+            -float(score) for score in self._searcher.scores(children, Limits(SOLVED_EMPTIES) if solved else SEARCH)
+        ]

@@ -4,9 +4,9 @@ GAMES is what `desdaemon match --save` wrote of players that are named ``strengt
 files. The people of a strength are those who were rated at most `BAND` above or below it in the year of the game, in
 games against people rated at most `OPPONENTS` above or below it.
 
-A wipe-out is a game at whose end a player has no disc. A corner is given away by a move after which the opponent takes
-it at once, if another move would not have let it; counted among moves from ply `FIRST_PLY` on at which the player had
-a choice.
+A wipe-out is a game at whose end a player has no disc. A corner is left by a move after which the opponent may take it,
+if another move would not have let it, and given away if the opponent takes it at once; counted among moves from ply
+`FIRST_PLY` on at which the player had a choice.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import math
 import random
 import sys
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,37 +34,41 @@ FIRST_PLY = 8
 
 
 class Slips(NamedTuple):
-    """A player's games, those lost without a disc left, moves with a choice, and those that gave a corner away."""
+    """A player's games, those lost without a disc left, moves with a choice, and those that left a corner and gave it
+    away.
+    """
 
     games: int = 0
     wiped_out: int = 0
     moves: int = 0
-    corners: int = 0
+    left: int = 0
+    given: int = 0
 
     def text(self) -> str:
         shares = []
-        for count, number in ((self.wiped_out, self.games), (self.corners, self.moves)):
+        for count, number in ((self.wiped_out, self.games), (self.left, self.moves), (self.given, self.moves)):
             share = count / max(1, number)
             error = math.sqrt(share * (1 - share) / max(1, number))
-            shares.append(f"{number:7} {100 * share:6.2f} +- {100 * error:4.2f} %")
-        return " ".join(shares)
+            shares.append(f"{100 * share:6.2f} +- {100 * error:4.2f} %")
+        return f"{self.games:7} {self.moves:7} {' '.join(shares)}"
 
 
 def slips(record: GameRecord, black: bool) -> Slips:
     """Return those of Black or White in a game."""
     position = record.initial
-    moves = corners = 0
+    moves = left = given = 0
     following = [*(played.move for played in record.moves[1:]), rules.PASS]
     for played, answer in zip(record.moves, following, strict=True):
         choice = position.moves.bit_count() > 1 and 60 - position.empties >= FIRST_PLY
         if position.black_to_move == black and choice:
             moves += 1
-            if rules.CORNERS >> answer & 1:
-                others = map(position.after, rules.squares(position.moves))
-                corners += any(not after.moves >> answer & 1 for after in others)
+            open_corners = {move: position.after(move).moves & rules.CORNERS for move in rules.squares(position.moves)}
+            corners = open_corners[played.move] & ~reduce(and_, open_corners.values())
+            left += bool(corners)
+            given += corners >> answer & 1
         position = position.after(played.move)
     own = position.black if black else position.white
-    return Slips(1, int(position.over and not own), moves, corners)
+    return Slips(1, int(position.over and not own), moves, left, given)
 
 
 def total(found: Iterable[Slips]) -> Slips:
@@ -106,7 +112,7 @@ def main(arguments: list[str]) -> int:
         for black, name in ((True, game.record.black), (False, game.record.white)):
             if name.startswith("strength "):
                 found.setdefault(int(name.removeprefix("strength ")), []).append(slips(game.record, black))
-    sys.stdout.write(f"{'':16} {'games':>7} {'wiped out':>16} {'moves':>7} {'corners given':>16}\n")
+    sys.stdout.write(f"{'':16} {'games':>7} {'moves':>7} {'wiped out':>16} {'corners left':>16} {'given':>16}\n")
     for strength, people in of_people(asked.wthor, sorted(found), asked.most):
         sys.stdout.write(f"strength {strength:7} {total(found[strength]).text()}\n")
         sys.stdout.write(f"people {strength - BAND:4}-{strength + BAND:4} {people.text()}\n")

@@ -54,9 +54,10 @@ def human_move(player: int, opponent: int, strength: int, seed: int, line: Seque
 def drawn_move(found: dict[int, float], player: int, opponent: int, strength: int, seed: int) -> int:
     """Return what `human_move` returns. ``found`` is what `chances` returned for this position and strength."""
     from desdaemon.engine.policy import drawn
+    from desdaemon.engine.strength import weight_of
 
     with _policy() as policy:
-        found = policy.raised(found, player, opponent, strength)
+        found = policy.raised(found, player, opponent, weight_of(strength))
     return drawn(found, player, opponent, seed or int.from_bytes(os.urandom(8), "little"))
 
 
