@@ -41,6 +41,9 @@ COLUMN = {name: k for k, name in enumerate(GROUPS)}
 """The column of each group in `Choices.small`."""
 
 _FIRST = np.array(list(FIRST.values()))
+_SQUARE, _MOBILITY, _TURNED, _OPENNESS = (COLUMN[name] for name in ("square", "mobility", "turned", "openness"))
+_REGION, _CORNERS, _SHARED, _MOVES, _LAST = (COLUMN[name] for name in ("region", "corners", "shared", "moves", "last"))
+_MORE_MOBILITY, _MORE_OPENNESS = COLUMN["more mobility"], COLUMN["more openness"]
 
 
 class Openings(NamedTuple):
@@ -219,8 +222,8 @@ def _describe(
     places: NDArray[np.int64],
     small: NDArray[np.uint16],
 ) -> None:
-    """Write the indices that depend on the boards and the last moves alone: the columns of ``small`` in the order of
-    `GROUPS`, up to "last". ``places`` are the squares' places in the triangle.
+    """Write the indices that depend on the boards and the last moves alone into ``small``. ``places`` are the squares'
+    places in the triangle.
     """
     for i in range(len(starts) - 1):
         player, opponent, last = positions.players[i], positions.opponents[i], positions.last[i]
@@ -233,23 +236,27 @@ def _describe(
             bit = np.uint64(1) << np.uint64(move)
             turned = flip(np.uint64(move), player, opponent)
             replies = legal_moves(opponent ^ turned, player | turned | bit)
-            small[c, 0] = _FIRST[0] + 9 * phase + places[move]
-            small[c, 1] = _FIRST[1] + (MOST + 1) * phase + min(MOST, popc(replies))
-            small[c, 2] = _FIRST[2] + (MOST + 1) * phase + min(MOST, popc(turned))
-            small[c, 3] = _FIRST[3] + (MOST + 1) * phase + min(MOST, _openness(turned, empty & ~bit))
-            small[c, 4] = _FIRST[4] + (MOST + 1) * phase + min(MOST, _region_size(empty, np.uint64(move)))
-            small[c, 5] = _FIRST[5] + 3 * phase + min(2, popc(replies & np.uint64(CORNERS)))
-            small[c, 6] = _FIRST[6] + 2 * phase + np.int64((shared >> np.uint64(move)) & np.uint64(1))
-            small[c, 9] = _FIRST[9] + min(MOST, starts[i + 1] - starts[i])
-            least[0] = min(least[0], small[c, 1])
-            least[1] = min(least[1], small[c, 3])
+            small[c, _SQUARE] = _FIRST[_SQUARE] + 9 * phase + places[move]
+            small[c, _MOBILITY] = _FIRST[_MOBILITY] + (MOST + 1) * phase + min(MOST, popc(replies))
+            small[c, _TURNED] = _FIRST[_TURNED] + (MOST + 1) * phase + min(MOST, popc(turned))
+            small[c, _OPENNESS] = _FIRST[_OPENNESS] + (MOST + 1) * phase + min(MOST, _openness(turned, empty & ~bit))
+            small[c, _REGION] = _FIRST[_REGION] + (MOST + 1) * phase + min(MOST, _region_size(empty, np.uint64(move)))
+            small[c, _CORNERS] = _FIRST[_CORNERS] + 3 * phase + min(2, popc(replies & np.uint64(CORNERS)))
+            small[c, _SHARED] = _FIRST[_SHARED] + 2 * phase + np.int64((shared >> np.uint64(move)) & np.uint64(1))
+            small[c, _MOVES] = _FIRST[_MOVES] + min(MOST, starts[i + 1] - starts[i])
+            least[0] = min(least[0], small[c, _MOBILITY])
+            least[1] = min(least[1], small[c, _OPENNESS])
             if last != PASS:
                 distance = max(abs((move & 7) - (last & 7)), abs((move >> 3) - (last >> 3)))
                 hit = np.int64((turned >> np.uint64(last)) & np.uint64(1))
-                small[c, 10] = _FIRST[10] + RELATIONS * phase + 2 * (distance - 1) + hit
+                small[c, _LAST] = _FIRST[_LAST] + RELATIONS * phase + 2 * (distance - 1) + hit
         for c in range(starts[i], starts[i + 1]):
-            small[c, 7] = _FIRST[7] + RANKS * phase + min(RANKS - 1, small[c, 1] - least[0])
-            small[c, 8] = _FIRST[8] + RANKS * phase + min(RANKS - 1, small[c, 3] - least[1])
+            small[c, _MORE_MOBILITY] = (
+                _FIRST[_MORE_MOBILITY] + RANKS * phase + min(RANKS - 1, small[c, _MOBILITY] - least[0])
+            )
+            small[c, _MORE_OPENNESS] = (
+                _FIRST[_MORE_OPENNESS] + RANKS * phase + min(RANKS - 1, small[c, _OPENNESS] - least[1])
+            )
 
 
 def _static(players: Boards, opponents: Boards) -> NDArray[np.float64]:
