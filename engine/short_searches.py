@@ -29,11 +29,12 @@ __all__ = ["MOST_AT_ONCE", "ShortSearches"]
 MOST_AT_ONCE = 128
 """Most searches in one call."""
 
-_IN = struct.Struct("<QQqq")
-_OUT = struct.Struct(f"<qQQq{SHORT_LINE_MOST}s")
-assert _IN.size + _OUT.size == SHORT_BYTES
+_RECORD = struct.Struct(f"<QQqqqQQq{SHORT_LINE_MOST}s")
+"""A search's player, opponent, depth and index of the selectivity; then its score, nodes, nodes of the line, length of
+the line, moves.
+"""
+assert _RECORD.size == SHORT_BYTES
 assert PASS == NO_MOVE
-_OUT_AT = _IN.size
 
 
 Question = tuple[int, int, Limits]
@@ -67,13 +68,13 @@ class ShortSearches:
         self._control = Control()
         offset = 0
         for player, opponent, limits in questions:
-            _IN.pack_into(records, offset, player, opponent, limits.depth, limits.selectivity.index)
-            _OUT.pack_into(records, offset + _OUT_AT, 0, 0, 0, 0, b"")
+            index = limits.selectivity.index
+            _RECORD.pack_into(records, offset, player, opponent, limits.depth, index, 0, 0, 0, 0, b"")
             offset += SHORT_BYTES
         begun = time.perf_counter()
         self._searcher.search_records(self._memory.address, len(questions), self._control)
         elapsed = 1e3 * (time.perf_counter() - begun)
-        rows = [_OUT.unpack_from(records, number * SHORT_BYTES + _OUT_AT) for number in range(len(questions))]
+        rows = [row[4:] for row in _RECORD.iter_unpack(records[:offset])]
         per_node = elapsed / max(1, sum(row[1] for row in rows))
         return [
             _result(question, row, per_node) if row[3] else None for question, row in zip(questions, rows, strict=True)

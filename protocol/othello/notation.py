@@ -141,7 +141,8 @@ def moves_text(moves: list[int] | tuple[int, ...]) -> str:
 
 def board_text(position: Position) -> str:
     """Return the 64 squares, a blank and the side to move (``X`` black, ``O`` white)."""
-    return f"{squares_text(position)} {'X' if position.black_to_move else 'O'}"
+    player, opponent, black_to_move = position
+    return f"{discs_text(player, opponent)} X" if black_to_move else f"{discs_text(opponent, player)} O"
 
 
 def squares_text(position: Position) -> str:
