@@ -116,6 +116,8 @@ def parse_clock(text: str, what: str) -> tuple[float, float]:
     """
     main, plus, increment = text.partition("+")
     try:
+        if plus and "none" in (main, increment):
+            raise BadInput(text)
         return parse_seconds(main, what), parse_seconds(increment, what) if plus else 0.0
     except BadInput:
         raise BadInput(f"{what} {quoted(text)}: expected seconds for the game such as 60 or 60+0.5, or none") from None

@@ -15,7 +15,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -53,8 +53,10 @@ _FETCH_S = 60.0
 _STOP_S = 2.0
 _BOARD_BYTES = 8
 
-T = TypeVar("T")
 R = TypeVar("R")
+
+Line = Generator[AnySearch, WorkerAnswer | None, R]
+"""A line of searches that depend on each other. It is sent the answer to each search, and returns a result."""
 
 
 class _Done(NamedTuple):
@@ -67,7 +69,7 @@ class _Done(NamedTuple):
 
 
 class ClusterSearches:
-    """The searches of a job by a scheduler's workers. One thread calls `answers` or `replies`, any thread `stop`.
+    """The searches of a job by a scheduler's workers. One thread calls `follow` or `replies`, any thread `stop`.
 
     After `stop`, or after an iterator was left before its end, all searches end and no more are made.
     """
@@ -121,15 +123,8 @@ class ClusterSearches:
         self._busy_ms = self._slot_ms = 0.0
 
     def stop(self) -> None:
-        """End the searches in flight; iterators of answers yield None and end."""
+        """End the searches in flight and their iterators."""
         self._stopped.set()
-
-    def answers(self, searches: Iterable[AnySearch]) -> Generator[WorkerAnswer | None, None, None]:
-        """Yield the answer to each search, in order; after a stop one None. Raises `Unfinished` if the scheduler is
-        gone.
-        """
-        waiting = iter(searches)
-        return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
 
     def replies(self, offer: Callable[[SearchWindow], None]) -> Generator[tuple[int, WorkerAnswer] | None, None, None]:
         """Yield answers as they arrive, each with the number of its search; after a stop None, once.
@@ -137,14 +132,6 @@ class ClusterSearches:
         ``offer`` is called whenever all available answers were yielded. It must give the window more searches, say that
         none come before another answer (`SearchWindow.drain`), or close the window. Raises `Unfinished` if the
         scheduler is lost.
-        """
-        return self._run(offer, SearchWindow.replies)
-
-    def _run(
-        self, offer: Callable[[SearchWindow], None], ready: Callable[[SearchWindow], Iterator[T]]
-    ) -> Generator[T | None, None, None]:
-        """Keep the workers busy with the searches offered, and yield the answers that ``ready`` takes, until all are
-        answered (`SearchWindow.over`). After a stop yield None and end. Raises `Unfinished` if the scheduler is lost.
         """
         window = self._window
         window.open()
@@ -160,9 +147,9 @@ class ClusterSearches:
                 while helpers and len(self._helping) < self._local and (here := window.local()):
                     self._helping.add(here.number)
                     helpers.submit(self._search_here, here)
-                for answer in ready(window):
+                for reply in window.replies():
                     active = True
-                    yield answer
+                    yield reply
                 if window.over:
                     return
                 if self._gone:
@@ -177,6 +164,53 @@ class ClusterSearches:
                 self._end()
             if helpers:
                 helpers.shutdown(wait=False, cancel_futures=True)
+
+    def follow(self, lines: Iterable[Line[R]]) -> Generator[R, None, None]:
+        """Yield the result of each line of searches, in order. All lines run on the calling thread; one is begun only
+        if the workers need more searches.
+
+        Raises `WorkCancelled` after a stop, and `Unfinished` if the scheduler is lost.
+        """
+        waiting = enumerate(lines)
+        asking: deque[tuple[AnySearch, int, Line[R]]] = deque()
+        """The next search of each line that has one to offer, with the line's number."""
+        offered: dict[int, tuple[int, Line[R]]] = {}
+        """The lines that wait for an answer, by the number of their search."""
+        results: dict[int, R] = {}
+
+        def advance(place: int, line: Line[R], answer: WorkerAnswer | None) -> None:
+            try:
+                # The first value sent into a generator must be None.
+                asking.append((line.send(answer), place, line))
+            except StopIteration as end:
+                results[place] = end.value
+
+        def offer(window: SearchWindow) -> None:
+            while window.wants():
+                if asking:
+                    search, place, line = asking.popleft()
+                    offered[window.offered] = place, line
+                    window.offer(search)
+                elif begun := next(waiting, None):
+                    advance(*begun, None)
+                elif offered:
+                    window.drain()
+                    return
+                else:
+                    window.close()
+
+        with closing(self.replies(offer)) as replies:
+            for place in itertools.count():
+                while place not in results:
+                    try:
+                        reply = next(replies)
+                    except StopIteration:
+                        return
+                    if reply is None:
+                        raise WorkCancelled
+                    number, answer = reply
+                    advance(*offered.pop(number), answer)
+                yield results.pop(place)
 
     # Batches
 
@@ -193,7 +227,6 @@ class ClusterSearches:
             key=f"desdaemon-{'long' if batch.long else 'short'}-{self._job}-{batch.number}",
             resources={resource_of(self._own): 1},
             retries=2,
-            priority=int(batch.cost_ms),
             workers=restricted,
         )
         self._sent[batch.number] = future, restricted
@@ -396,63 +429,28 @@ class ClusterPool(Worker):
         self._on_gone = on_gone
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
-        """Yield the result of each line of searches, in order. All lines run on the calling thread; one is begun only
-        if the workers need more searches. Raises `WorkCancelled` after a stop, and once the scheduler is lost.
+        """Yield the result of each line of searches, in order. Raises `WorkCancelled` after a stop, and once the
+        scheduler is lost.
         """
-        waiting = enumerate(lines)
-        asking: deque[tuple[Search, int, SearchLine[R]]] = deque()
-        """The next search of each line that has one to offer, with the line's number."""
-        offered: dict[int, tuple[int, SearchLine[R]]] = {}
-        """The lines that wait for an answer, by the number of their search."""
-        results: dict[int, R] = {}
-
-        def advance(place: int, line: SearchLine[R], answer: tuple[int, int] | None) -> None:
-            try:
-                # The first value sent into a generator must be None.
-                asking.append((Search(*line.send(answer)), place, line))
-            except StopIteration as end:
-                results[place] = end.value
-
-        def offer(window: SearchWindow) -> None:
-            while window.wants():
-                if asking:
-                    search, place, line = asking.popleft()
-                    offered[window.offered] = place, line
-                    window.offer(search)
-                elif begun := next(waiting, None):
-                    advance(*begun, None)
-                elif offered:
-                    window.drain()
-                    return
-                else:
-                    window.close()
-
         try:
-            with closing(self._cluster.replies(offer)) as replies:
-                for place in itertools.count():
-                    while place not in results:
-                        try:
-                            reply = next(replies)
-                        except StopIteration:
-                            return
-                        if reply is None:
-                            raise WorkCancelled
-                        number, answer = reply
-                        advance(*offered.pop(number), self._counted(answer))
-                    yield results.pop(place)
+            yield from self._cluster.follow(map(self._line, lines))
         except Unfinished as gone:
             self._on_gone(str(gone))
             raise WorkCancelled from None
 
-    def _counted(self, answer: WorkerAnswer | None) -> tuple[int, int] | None:
-        """Return an answer's move and score, and count its nodes, which are 0 for searches in this process. Returns
-        None for None.
-        """
-        if answer is None:
-            return None
-        assert isinstance(answer.found, tuple)
-        self.nodes_elsewhere += answer.nodes
-        return answer.found
+    def _line(self, line: SearchLine[R]) -> Line[R]:
+        """Carry out a line of the book, and count the nodes, which are 0 for searches in this process."""
+        found: Any = None
+        while True:
+            try:
+                question = line.send(found)
+            except StopIteration as end:
+                result: R = end.value
+                return result
+            answer = yield Search(*question)
+            assert answer is not None, "only the first value sent is None"
+            self.nodes_elsewhere += answer.nodes
+            found = answer.found
 
 
 def cluster_pool(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
+import itertools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
+from desdaemon.book.progress import WorkCancelled
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
@@ -14,7 +16,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .connection import client_of
 from .identity import identity
-from .pool import ClusterSearches
+from .pool import ClusterSearches, Line
 from .window import Search, WorkerAnswer
 
 P = TypeVar("P")
@@ -54,20 +56,14 @@ def solved(
 
     Ends when ``cluster`` is stopped. Raises `Unfinished` if the scheduler is lost. ``level`` serves to estimate times.
     """
-    given: deque[tuple[P, bool]] = deque()
 
-    def searches() -> Iterator[Search]:
-        for problem, position, limits in problems:
-            given.append((problem, limits is None))
-            if limits is not None:
-                yield Search(position.player, position.opponent, level, 0, *limits[:2])
-
-    for answer in cluster.answers(searches()):
-        while given and given[0][1]:
-            yield given.popleft()[0], None
-        if answer is None:
-            return
+    def line(problem: P, position: Position, limits: Limits | None) -> Line[tuple[P, Result | None]]:
+        if limits is None:
+            return problem, None
+        answer = yield Search(position.player, position.opponent, level, 0, *limits[:2])
+        assert answer is not None
         assert answer.line is not None
-        yield given.popleft()[0], Result((answer.line,), answer.nodes, answer.ms, complete=True)
-    for problem, _ in given:
-        yield problem, None
+        return problem, Result((answer.line,), answer.nodes, answer.ms, complete=True)
+
+    with suppress(WorkCancelled):
+        yield from cluster.follow(itertools.starmap(line, problems))

@@ -1,8 +1,7 @@
-"""The window of searches in flight at the workers: their batches, and the order of results.
+"""The window of searches in flight at the workers, and their batches.
 
-A state machine for one thread, that of `pool.ClusterPool`: searches and results go in, batches come out. `answers` come
-in the order of the searches, whichever machine is quicker: a book grows in that order, and so equals one made by a
-single thread. `replies` come as they arrive, for callers that choose the next searches by them.
+A state machine for one thread, that of `pool.ClusterSearches`: searches and results go in; batches come out, and
+answers as they arrive.
 
 A batch has searches for about `BATCH_MS`, judging by earlier ones, because a message costs the scheduler and
 this process a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits for another.
@@ -276,12 +275,6 @@ class SearchWindow:
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
-
-    def answers(self) -> Iterator[WorkerAnswer]:
-        """Yield the available answers, in the order of the searches."""
-        while self._given in self._answers:
-            self._given += 1
-            yield self._answers.pop(self._given - 1)
 
     def replies(self) -> Iterator[tuple[int, WorkerAnswer]]:
         """Yield the available answers as they came, each with the number of its search."""

@@ -207,7 +207,7 @@ def test_clocks() -> None:
     assert parse_clock("60+0.5", "--clock") == (60_000, 500)
     assert parse_clock("none", "--clock") == (0, 0)
     assert parse_seconds("0.25", "x") == 250
-    for text in ("", "x", "-1", "nan", "inf", "0", "1+", "1e99"):
+    for text in ("", "x", "-1", "nan", "inf", "0", "1+", "1e99", "none+5", "60+none"):
         with pytest.raises(BadInput):
             parse_clock(text, "--clock")
 

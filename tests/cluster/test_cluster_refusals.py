@@ -22,10 +22,11 @@ from strange_worker import DEADLY
 from waits import until
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
+from desdaemon.book.progress import WorkCancelled
 from desdaemon.cluster.cluster import main
 from desdaemon.cluster.connection import connect, workers_of
 from desdaemon.cluster.identity import identity
-from desdaemon.cluster.pool import ClusterSearches
+from desdaemon.cluster.pool import ClusterSearches, Line
 from desdaemon.cluster.status import status
 from desdaemon.cluster.window import Search, WorkerAnswer
 from desdaemon.engine.bench.problems import random_problems
@@ -76,7 +77,18 @@ class Owner:
 
     def found(self, searches: list[Search]) -> list[object]:
         """What the cluster finds."""
-        return [answer and answer.found for answer in self.searches.answers(searches)]
+
+        def line(search: Search) -> Line[object]:
+            answer = yield search
+            return answer and answer.found
+
+        found = []
+        try:
+            for each in self.searches.follow(map(line, searches)):
+                found.append(each)
+        except WorkCancelled:
+            found.append(None)
+        return found
 
 
 @pytest.fixture

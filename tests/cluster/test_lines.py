@@ -11,7 +11,7 @@ import pytest
 from desdaemon.book.changes import Question
 from desdaemon.book.growth.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.cluster.pool import ClusterPool
+from desdaemon.cluster.pool import ClusterPool, ClusterSearches
 from desdaemon.cluster.window import Search, SearchWindow, WorkerAnswer
 
 
@@ -33,8 +33,8 @@ def line(seed: int) -> SearchLine[list[int]]:
     return found
 
 
-class MadeUpCluster:
-    """In the place of `ClusterSearches`: answers in any order, and remembers how many lines were open at a time."""
+class MadeUpCluster(ClusterSearches):
+    """Answers in any order, and remembers how many lines were open at a time."""
 
     def __init__(self, seed: int, stopped_after: int = -1) -> None:
         self.dice = random.Random(seed)
