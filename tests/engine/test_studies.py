@@ -95,7 +95,7 @@ def plain_drawn_games(plies: int) -> Counter[int]:
 
 def test_no_short_game_is_drawn() -> None:
     assert plain_drawn_games(5) == Counter()
-    assert studies.shortest_draws(14) == []
+    assert studies.shortest_draws(12) == []
 
 
 def test_games_on_a_given_shape_are_all_found() -> None:
