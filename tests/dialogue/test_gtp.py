@@ -308,22 +308,6 @@ def test_the_clock_runs_without_being_told() -> None:
 # Real clients
 
 
-def test_a_game_with_passes_left_out_or_played_comes_to_the_same() -> None:
-    rows = {}
-    for explicit in (True, False):
-        talk = Talk(level=1)
-        while not talk.session.game.position.over:
-            if talk.session.game.position.must_pass:
-                if explicit:
-                    talk.say(f"play {talk.say('gogui-rules_side_to_move')} pass")
-                side = "black" if talk.session.game.position.black_to_move == explicit else "white"
-                talk.say(f"genmove {side}")
-            else:
-                talk.say(f"genmove {talk.say('gogui-rules_side_to_move')}")
-        rows[explicit] = (talk.board, talk.say("final_score"), talk.session.game.moves)
-    assert rows[True] == rows[False]
-
-
 GTP_TRANSCRIPTS = [
     "quarry_register.txt",
     "quarry_human_vs_engine.txt",

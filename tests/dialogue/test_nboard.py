@@ -244,13 +244,15 @@ def test_learning_says_that_there_is_no_book() -> None:
 # Pipes
 
 
-@pytest.mark.parametrize("ending", [b"ping 2\n", b"stop\nping 2\n", b"set depth 3\nping 2\n", b"move F5//1\nping 2\n"])
-@pytest.mark.parametrize("request_", [b"hint 4\n", b"analyze\n"])
+@pytest.mark.parametrize(
+    ("request_", "ending"),
+    [(b"hint 4\n", b""), (b"analyze\n", b"stop\n"), (b"hint 4\n", b"set depth 3\n"), (b"hint 4\n", b"move F5//1\n")],
+)
 def test_what_ends_an_endless_hint(request_: bytes, ending: bytes) -> None:
     with Live("-nboard", "-depth", str(ENDLESS_DEPTH)) as live:
         live.send(b"ping 1\n" + request_)
         live.until(b"is analysing\n")
-        live.send(ending)
+        live.send(ending + b"ping 2\n")
         live.until(b"pong 2\n")
         live.send(b"quit\n")
         out, err, status = live.end()

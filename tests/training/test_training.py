@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import referee
 from checkout import ROOT
-from lab.positions import play_positions
 
 from desdaemon.engine.evaluation.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
@@ -478,18 +477,6 @@ def test_balanced_openings_are_even_by_search(monkeypatch):
     # Tables that are not cleared may change a selective score by a disc.
     assert max(abs(score(*board)) for board in balanced) <= 4
     assert sum(abs(score(*board)) > 4 for board in some) > 10
-
-
-@pytest.mark.compiled
-def test_a_game_by_the_clock_is_played_exactly_where_the_time_allows(tmp_path, monkeypatch):
-    """No move loses anything from 14 empties on: a second is enough to read them to the end."""
-    asked = []
-    monkeypatch.setattr(match, "run", lambda _first, _second, plan: asked.append(plan.limits))
-    assert cli.main(["match", str(SHIPPED), str(SHIPPED), "--time", "1000"]) == 0
-    searcher = Searcher(hash_bits=18, weights=Weights.load(SHIPPED))
-    for player, opponent in play_positions(searcher, 3, 14, 7):
-        searcher.clear()
-        assert searcher.search(player, opponent, asked[0]).lines[0].exact
 
 
 def test_export_and_import_keep_every_weight(tmp_path, capsys):

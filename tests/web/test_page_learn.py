@@ -470,7 +470,7 @@ def test_the_loss_is_that_of_the_engine(visit: Visit) -> None:
 # From the first screen to the end
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 664), (800, 600), (1280, 720)])
+@pytest.mark.parametrize(("width", "height"), [(390, 664), (1280, 720)])
 def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, height: int) -> None:
     inside = "(({ top, bottom, left, right }) => Math.min(top, left) >= 0 && bottom <= innerHeight && right <= "
     inside += f"{width})(document.querySelector(%r).getBoundingClientRect())"
@@ -532,7 +532,7 @@ def test_nothing_is_cut_off(visit: Visit) -> None:
     visit(talk, linked(0), hints=False)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1280, 660), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1280, 660), (390, 844)])
 def test_the_board_keeps_its_size(visit: Visit, width: int, height: int) -> None:
     """Whatever is told below it; at the end of a game with many mistakes too, whose list has a height of its own."""
     box = "(({ x, width, height }) => [x, width, height])(document.getElementById('board').getBoundingClientRect())"
