@@ -11,7 +11,6 @@ import errno
 import os
 import re
 import socket
-from collections.abc import Callable
 from ipaddress import ip_address
 
 from desdaemon.protocol.commands import ADMIN, EDITOR
@@ -19,6 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint
+from desdaemon.server.transport.curve import CurveSecurity, from_z85
 from desdaemon.server.transport.zmtp import Security, SocketKind
 
 from .keys import AllowedKey, KeyStore
@@ -37,6 +37,7 @@ class Acceptor:
     """
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
+        """Raises `BadInput` if the daemon's key cannot be used or made."""
         self.name = name
         self.role = role
         self.keys = keys
@@ -44,13 +45,15 @@ class Acceptor:
         self.events: list[str] = []
         self.listening: list[tuple[socket.socket, SocketKind]] = []
         self._known: dict[str, AllowedKey] = {}
-        self._security: Callable[[], Security] | None = None
+        self._own_keys: tuple[bytes, bytes] | None = None
+        """The daemon's public and secret key; None without ``keys``."""
         if keys is not None:
-            self._security = _curve(keys, self.admits)
+            public, secret = keys.server()
+            self._own_keys = from_z85(public), from_z85(secret)
 
     def security(self) -> Security | None:
         """Return the security of a new connection; None without keys."""
-        return self._security() if self._security is not None else None
+        return CurveSecurity(*self._own_keys, self.admits) if self._own_keys is not None else None
 
     def bind(self, endpoint: str) -> None:
         """Listen at an endpoint, and beside it for events; for port 0 two free ports in a row are chosen. Raises
@@ -116,16 +119,6 @@ class Acceptor:
                 with contextlib.suppress(OSError):
                     os.unlink(endpoint.removeprefix("ipc://"))  # noqa: PTH108
         self.listening = []
-
-
-def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
-    """Return a function that makes the CURVE security of each new connection. Raises `BadInput` if the daemon's key
-    cannot be used or made.
-    """
-    from desdaemon.server.transport.curve import CurveSecurity, from_z85
-
-    public, secret = map(from_z85, keys.server())
-    return lambda: CurveSecurity(public, secret, admits)
 
 
 def _listen(endpoint: str) -> tuple[socket.socket, str]:

@@ -194,9 +194,9 @@ def _worth(content: bytes) -> tuple[bool, int, int, int]:
 
 
 def _packed(lines: tuple[Line, ...], symmetry: int) -> bytes:
+    turned = rules.move_images(symmetry)
     parts = []
     for line in lines:
-        turned = rules.move_images(symmetry)
         moves = bytes(line.pv[:60]).translate(turned)
         numbers = line.score, line.lower, line.upper, line.depth, line.selectivity, line.nodes, line.time_ms
         parts.append(_LINE.pack(turned[line.move], *numbers, line.empties, len(moves)) + moves)
