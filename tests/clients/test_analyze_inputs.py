@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import signal
 import subprocess
@@ -77,21 +76,12 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def test_standard_input() -> None:
-    process = child("-", "--depth", "2", "--json", "-", stdin=subprocess.PIPE)
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_pipe(name: str) -> None:
+    process = child(name, "--depth", "2", "--json", "-", stdin=subprocess.PIPE)
     out, err = process.communicate(b"(;GM[Othello]PB[Ann]PW[Bob]TY[8]B[f5]W[d6];)\n", timeout=60)
     assert (process.returncode, err) == (0, b"")
     assert (json.loads(out)["black"], json.loads(out)["moves"]) == ("Ann", "f5d6")
-
-
-def test_a_pipe(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    process = child(str(pipe), "--depth", "2", "--json", "-")
-    pipe.write_text("f5d6c3\n")
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, b"")
-    assert json.loads(out)["moves"] == "f5d6c3"
 
 
 # Interruptions

@@ -18,12 +18,11 @@ def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert server.main(["--quick", "--json", "--only", "ping", "--only", "partials"]) in (0, 1)
+    assert server.main(["--quick", "--json", "--only", "ping"]) in (0, 1)
     report = json.loads(capsys.readouterr().out)
     assert report["machine"]["processors"] >= 1
     names = [figure["name"] for figure in report["figures"]]
     assert names[0] == "ping p50, ipc"
-    assert names[-1] == "cancelling an analysis, max"
     assert all(figure["value"] < 10**6 for figure in report["figures"])
 
 
