@@ -16,6 +16,7 @@ EXPERIMENTS = {
     "moves": ("lab.moves", "judge the moves of searches by positions whose every move is scored exactly"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "peer": ("lab.peer", "solve problems beside another program"),
+    "predicted": ("lab.predicted", "how many moves of people the policy guesses"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
     "scheduler": ("lab.scheduler", "simulate how searches share the threads"),
     "selectivity": ("lab.selectivity", "how often selective searches are right"),

@@ -42,7 +42,7 @@ def run(sources: list[Path], out: Path, *, games: int, searched: int, held: int,
     progress = StageProgress("policy")
     rng = np.random.default_rng(seed)
     read = read_games(sources)
-    first_held = int(read.years.max()) - _HELD_YEARS + 1
+    first_held = _first_held(read)
     taught = read.part(read.years < first_held)
     ratings = ratings_before(read, first_held)
     progress.say(
@@ -64,7 +64,7 @@ def run(sources: list[Path], out: Path, *, games: int, searched: int, held: int,
         fit.run(few, rng, *(rate * (1 - number / len(parts) / 2) for rate in _FIRST_RATES))
         count += len(few.chosen)
         progress.say(f"{count} positions learned")
-    test = choices(_drawn(_held_out(read, first_held), held, rng), openings, own=False)
+    test = choices(_drawn(held_out(read), held, rng), openings, own=False)
     without = fit.chances(test)
     values = search(test, progress)
     recent = taught.part(taught.years >= first_held - _RECENT)
@@ -82,10 +82,14 @@ def _drawn(positions: Positions, number: int, rng: np.random.Generator) -> Posit
     return positions.part(rng.permutation(len(positions.players))[:number])
 
 
-def _held_out(games: Games, first: int) -> Positions:
-    """Return the positions from the year ``first`` on, with the ratings by the results of earlier years."""
+def _first_held(games: Games) -> int:
+    return int(games.years.max()) - _HELD_YEARS + 1
+
+
+def held_out(games: Games) -> Positions:
+    """Return the positions of the last two years, with the ratings by the results of earlier years."""
     found = [
         positions_of(games.part(games.years == year), ratings_before(games, year), LAST_PLY)
-        for year in range(first, int(games.years.max()) + 1)
+        for year in range(_first_held(games), int(games.years.max()) + 1)
     ]
     return Positions(*(np.concatenate(each) for each in zip(*found, strict=True)))
