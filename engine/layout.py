@@ -157,6 +157,10 @@ PV_TABLE_BUCKETS = 1 << 13
 LOCAL_TABLE_BUCKETS = 1 << 12
 """Buckets of a thread's own table, few enough to stay in the processor's cache."""
 LOCAL_TABLE_EMPTIES = 11
+SIX_BOUNDS = LOCAL_TABLE_BUCKETS * BUCKET_BYTES
+"""The words of bounds with 6 empties (`kernels.endgame.solve6`), behind the buckets of the thread's own table."""
+SIX_BOUNDS_NUMBER = 1 << 12
+LOCAL_TABLE_BYTES = SIX_BOUNDS + SIX_BOUNDS_NUMBER * WORD
 
 # Values.
 NO_MOVE = 64

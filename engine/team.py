@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from .layout import (
-    BUCKET_BYTES,
     CHECK_AT,
     CONTEXT_BYTES,
     HOOK,
@@ -25,6 +24,7 @@ from .layout import (
     LEAVE,
     LOCAL_TABLE,
     LOCAL_TABLE_BUCKETS,
+    LOCAL_TABLE_BYTES,
     LOCAL_TABLE_MASK,
     NEVER_SHARED,
     NODE_LIMIT,
@@ -64,7 +64,7 @@ class Context:
         self._memory = Block(CONTEXT_BYTES)
         self._words = self._memory.words()
         self.address = self._memory.address
-        self.local_table = Block(LOCAL_TABLE_BUCKETS * BUCKET_BYTES)
+        self.local_table = Block(LOCAL_TABLE_BYTES)
         self[LOCAL_TABLE] = self.local_table.address
         self[LOCAL_TABLE_MASK] = LOCAL_TABLE_BUCKETS - 1
         self[SHARE_FROM] = NEVER_SHARED

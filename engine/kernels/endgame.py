@@ -3,13 +3,26 @@
 ``ctx`` is the address of the thread's context, ``p`` and ``o`` are the discs of the side to move and of the other.
 Scores are final disc differences for the side to move; ``alpha`` asks "more than alpha?" (the window is [alpha, alpha +
 1]); all searches are fail-soft. ``empty`` is the mask of empty squares, ``odd`` that of quadrants with an odd number of
-them. 1 to 4 empties are written out; up to `PARITY_TO` moves are ordered by quadrant parity; above that there are a
-transposition table and ordering by the opponent's mobility, from `ETC_FROM` on enhanced transposition cutoff. The
-numbers in `solve_with_table` are those of the steps in `kernels.midgame`.
+them. 1 to 4 empties are written out; with 5 moves are ordered by quadrant parity, from 6 on by the opponent's mobility.
+With 6 there is a small table of bounds, above that a transposition table, from `ETC_FROM` on enhanced transposition
+cutoff. The numbers in `solve_with_table` are those of the steps in `kernels.midgame`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.layout import EXACT, INFINITE, NO_MOVE, NODES, OFF_ETC, STOP, SWITCHED_OFF, UNWIND, UNWIND_ALL
+from desdaemon.engine.layout import (
+    EXACT,
+    INFINITE,
+    LOCAL_TABLE,
+    NO_MOVE,
+    NODES,
+    OFF_ETC,
+    SIX_BOUNDS,
+    SIX_BOUNDS_NUMBER,
+    STOP,
+    SWITCHED_OFF,
+    UNWIND,
+    UNWIND_ALL,
+)
 
 from .bits import (
     U,
@@ -28,6 +41,7 @@ from .bits import (
     prefetch,
     st64,
     stack_buf,
+    u2i,
 )
 from .context import (
     count,
@@ -48,6 +62,7 @@ from .ordering import (
     SOLVER_CORNERS,
     SOLVER_MOBILITY,
     quadrant,
+    rank_by_mobility,
     rank_moves,
     replies_to,
     row_of,
@@ -57,7 +72,6 @@ from .ordering import (
 )
 from .stability import stability_bound, stability_threshold
 
-PARITY_TO = 6
 ETC_FROM = 9
 POLL_FROM = 9
 """Least empties of nodes that read the stop word."""
@@ -209,21 +223,21 @@ def solve4(ctx, p, o, alpha, empty, odd):
     return final_score(p, 4)
 
 
-@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
-def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
-    """Return the score with 5 to `PARITY_TO` empties, given the mover's ``legal`` moves: those in odd quadrants are
-    tried first, among them and among the others X-squares last.
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def solve5(ctx, p, o, alpha, legal, odd):
+    """Return the score with 5 empties, given the mover's ``legal`` moves: those in odd quadrants are tried first, among
+    them and among the others X-squares last.
     """
     count(ctx, U(1))
-    if alpha >= stability_threshold(i2u(empties)):
+    if alpha >= stability_threshold(U(5)):
         score = stability_bound(ctx, p, o)
         if score <= alpha:
             return score
     if legal == U(0):
         legal = moves(o, p)
         if legal == U(0):
-            return final_score(p, empties)
-        return -solve_by_parity(ctx, o, p, -alpha - 1, legal, odd, empties)
+            return final_score(p, 5)
+        return -solve5(ctx, o, p, -alpha - 1, legal, odd)
     best = -INFINITE
     while legal:
         # Chosen without a branch, because it is unpredictable.
@@ -240,10 +254,7 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
         f = flip(x, p, o)
         q = o ^ f
         r = p | f | here
-        if empties == 5:
-            score = -solve4(ctx, q, r, -alpha - 1, ~(q | r), odd ^ quadrant(x))
-        else:
-            score = -solve_by_parity(ctx, q, r, -alpha - 1, moves(q, r), odd ^ quadrant(x), empties - 1)
+        score = -solve4(ctx, q, r, -alpha - 1, ~(q | r), odd ^ quadrant(x))
         if score > alpha:
             return score
         if score > best:
@@ -251,9 +262,69 @@ def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
     return best
 
 
+_BOUNDS_BITS = 16
+"""Bits of a word of bounds with 6 empties: lower + 64, then 64 - upper, a byte each. The other bits are the key's."""
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def solve6(ctx, p, o, alpha, legal, odd):
+    """Return the score with 6 empties, given the mover's ``legal`` moves: those that leave the opponent the fewest
+    replies are tried first.
+
+    The thread remembers bounds, a word a board, the last board of those that share a place. A word of 0 bounds nothing.
+    Its place and its bits of the key tell boards apart but for a chance of 2**-60.
+    """
+    count(ctx, U(1))
+    key = key_of(ctx, p, o)
+    place = ld64(ctx + U(LOCAL_TABLE)) + U(SIX_BOUNDS) + ((key & U(SIX_BOUNDS_NUMBER - 1)) << U(3))
+    prefetch(place)
+    if alpha >= stability_threshold(U(6)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    if legal == U(0):
+        legal = moves(o, p)
+        if legal == U(0):
+            return final_score(p, 6)
+        return -solve6(ctx, o, p, -alpha - 1, legal, odd)
+    lower = -64
+    upper = 64
+    bounds = ld64(place)
+    if (bounds ^ key) >> U(_BOUNDS_BITS) == U(0):
+        lower = u2i(bounds & U(255)) - 64
+        if lower > alpha:
+            return lower
+        upper = 64 - u2i((bounds >> U(8)) & U(255))
+        if upper <= alpha:
+            return upper
+    ranked = stack_buf(RANKED_BYTES)
+    n = rank_by_mobility(p, o, legal, odd, ranked)
+    if n == U(0):
+        return 64
+    best = -INFINITE
+    rest = n
+    while rest:
+        top = take_greatest(ranked, n)
+        rest -= U(1)
+        x = square_of(top)
+        f = turned_by(ranked, row_of(top))
+        replies = replies_to(ranked, row_of(top))
+        score = -solve5(ctx, o ^ f, p | f | bit(x), -alpha - 1, replies, odd ^ quadrant(x))
+        if score > best:
+            best = score
+            if score > alpha:
+                break
+    if best > alpha:
+        lower = best
+    else:
+        upper = best
+    st64(place, ((key >> U(_BOUNDS_BITS)) << U(_BOUNDS_BITS)) | i2u(lower + 64) | (i2u(64 - upper) << U(8)))
+    return best
+
+
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
-    """Return the score with more than `PARITY_TO` empties, by the table, stability, enhanced transposition cutoff and
+    """Return the score with 7 empties or more, by the table, stability, enhanced transposition cutoff and
     mobility ordering.
 
     ``legal`` are the mover's moves, which the parent has computed to order its own. The score means nothing if UNWIND
@@ -327,8 +398,8 @@ def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
         q = o ^ f
         r = p | f | bit(x)
         replies = replies_to(ranked, row_of(top))
-        if empties - 1 <= PARITY_TO:
-            score = -solve_by_parity(ctx, q, r, -alpha - 1, replies, odd ^ quadrant(x), empties - 1)
+        if empties == 7:
+            score = -solve6(ctx, q, r, -alpha - 1, replies, odd ^ quadrant(x))
         else:
             score = -solve_with_table(ctx, q, r, -alpha - 1, replies, odd ^ quadrant(x), empties - 1)
             if ld64(ctx + U(UNWIND)):
@@ -349,10 +420,12 @@ def solve(ctx, p, o, alpha, empty, odd, empties):
     them, since it orders moves without an evaluation; `midgame.null_window` searches more. The score means nothing if
     UNWIND is set on return.
     """
-    if empties > PARITY_TO:
+    if empties >= 7:
         return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)
-    if empties >= 5:
-        return solve_by_parity(ctx, p, o, alpha, moves(p, o), odd, empties)
+    if empties == 6:
+        return solve6(ctx, p, o, alpha, moves(p, o), odd)
+    if empties == 5:
+        return solve5(ctx, p, o, alpha, moves(p, o), odd)
     if empties == 4:
         return solve4(ctx, p, o, alpha, empty, odd)
     if empties == 3:

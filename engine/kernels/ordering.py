@@ -145,65 +145,106 @@ def _emit_flips_of_eight(b, p, o, legal):
     return grown, left
 
 
-def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
-    """Emit the code of `_rank_eight` with a move in each of eight 64-bit lanes.
+def _every(value):
+    return vector([value] * 8)
 
-    A row without a move gets the key 0; its other columns are undefined.
+
+def _each(b, word):
+    return splat(b, word, 8)
+
+
+def _number(b, words):
+    return call(b, "llvm.ctpop.v8i64", v8, words)
+
+
+def _of_squares(b, legal, values):
+    """Emit code for a vector of the entries in ``values``, which has one for each square, of the first eight of the
+    moves ``legal``.
+    """
+    kind = ir.VectorType(i8, 64)
+    squares = b.bitcast(legal, ir.VectorType(i1, 64))
+    compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
+    chosen = b.call(compress, [vector(values, i8), vector([0] * 64, i8), squares])
+    return b.zext(b.shuffle_vector(chosen, chosen, vector(range(8), i32)), v8)
+
+
+def _added_where(b, rank, condition, value):
+    return b.add(rank, b.select(condition, _every(value), _every(0)))
+
+
+class _EightMoves:
+    """Emits code that makes the first eight of the moves ``legal``, each in a lane of 64 bits.
+
+    A lane without a move has undefined values.
     """
 
-    def every(value):
-        return vector([value] * 8)
+    def __init__(self, b, p, o, legal):
+        self._b = b
+        self._legal = legal
+        self.turned, self._left = _emit_flips_of_eight(b, p, o, legal)
+        self.x = _of_squares(b, legal, range(64))
+        self.here = b.shl(_every(1), self.x)
+        self._q = b.xor(_each(b, o), self.turned)
+        self.r = b.or_(b.or_(_each(b, p), self.turned), self.here)
+        self.replies = emit_moves_of(b, self._q, self.r, 8)
 
-    def each(word):
-        return splat(b, word, 8)
+    def mobility(self):
+        """Emit `weighted_mobility` of the replies."""
+        b = self._b
+        return b.add(_number(b, self.replies), _number(b, b.and_(self.replies, _every(CORNERS))))
 
-    def number(words):
-        return call(b, "llvm.ctpop.v8i64", v8, words)
+    def in_odd(self, odd):
+        """Emit the comparison whether moves are in the quadrants ``odd``."""
+        return self._b.icmp_unsigned("!=", self._b.and_(self.here, _each(self._b, odd)), _every(0))
 
-    def of_squares(values):
-        """Return a vector of the first eight moves' entries in ``values``, which has one for each square."""
-        kind = ir.VectorType(i8, 64)
-        squares = b.bitcast(legal, ir.VectorType(i1, 64))
-        compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
-        chosen = b.call(compress, [vector(values, i8), vector([0] * 64, i8), squares])
-        return b.zext(b.shuffle_vector(chosen, chosen, vector(range(8), i32)), v8)
+    def store(self, rank, n, ranked):
+        """Emit the storing of the rows from ``n`` on. Returns the mask of the other moves; all squares if a move takes
+        the opponent's last disc.
+        """
+        b = self._b
+        numbers = b.add(_each(b, n), vector(range(8)))
+        key = b.or_(b.shl(rank, _every(16)), b.or_(b.shl(self.x, _every(8)), numbers))
+        used = b.icmp_unsigned("<", vector(range(8)), _each(b, call(b, "llvm.ctpop.i64", i64, self._legal)))
+        row = b.add(ranked, b.shl(n, const(3)))
+        for column, words in enumerate((b.select(used, key, _every(0)), self.turned, self.replies)):
+            store(b, words, b.add(row, const(column * RANKED_COLUMN)), 64)
+        wiped = b.icmp_unsigned("!=", b.bitcast(b.icmp_unsigned("==", self._q, _every(0)), i8), const(0, i8))
+        return b.select(wiped, const(-1), self._left)
 
-    def added_where(rank, condition, value):
-        return b.add(rank, b.select(condition, every(value), every(0)))
 
-    turned, left = _emit_flips_of_eight(b, p, o, legal)
-    x = of_squares(range(64))
-    here = b.shl(every(1), x)
-    q, r = b.xor(each(o), turned), b.or_(b.or_(each(p), turned), here)
-    replies = emit_moves_of(b, q, r, 8)
-    mobility = b.add(number(replies), number(b.and_(replies, every(CORNERS))))
-    corners = b.and_(r, every(CORNERS))
-    beside = b.or_(b.or_(b.shl(corners, every(1)), b.lshr(corners, every(1))), b.shl(corners, every(8)))
-    beside = b.and_(b.and_(b.or_(beside, b.lshr(corners, every(8))), r), every(_C_SQUARES))
-    inner = b.and_(r, every(INNER_COLUMNS))
-    across = b.or_(b.shl(inner, every(1)), b.lshr(inner, every(1)))
+def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
+    """Emit the code of `_rank_eight`; rows without a move get the key 0, their other columns are undefined."""
+    made = _EightMoves(b, p, o, legal)
+    r = made.r
+    corners = b.and_(r, _every(CORNERS))
+    beside = b.or_(b.or_(b.shl(corners, _every(1)), b.lshr(corners, _every(1))), b.shl(corners, _every(8)))
+    beside = b.and_(b.and_(b.or_(beside, b.lshr(corners, _every(8))), r), _every(_C_SQUARES))
+    inner = b.and_(r, _every(INNER_COLUMNS))
+    across = b.or_(b.shl(inner, _every(1)), b.lshr(inner, _every(1)))
     wide = b.or_(r, across)
-    around = b.or_(across, b.or_(b.shl(wide, every(8)), b.lshr(wide, every(8))))
-    potential = number(b.and_(around, b.xor(each(b.not_(b.or_(p, o))), here)))
-    rank = b.shl(b.sub(every(_MOST_MOVES), mobility), each(mobility_shift))
-    rank = b.add(rank, b.shl(number(b.or_(corners, beside)), each(corner_shift)))
-    rank = b.add(rank, b.shl(b.sub(every(_MOST_MOVES), potential), every(_POTENTIAL_MOBILITY)))
-    rank = b.add(rank, of_squares(_SQUARE_RANKS))
-    rank = added_where(rank, b.icmp_unsigned("!=", b.and_(here, each(odd)), every(0)), _ODD_QUADRANT)
-    rank = added_where(rank, b.icmp_unsigned("==", x, each(second)), SECOND_TABLE_MOVE)
-    rank = added_where(rank, b.icmp_unsigned("==", x, each(first)), FIRST_TABLE_MOVE)
-    key = b.or_(b.shl(rank, every(16)), b.or_(b.shl(x, every(8)), b.add(each(n), vector(range(8)))))
-    used = b.icmp_unsigned("<", vector(range(8)), each(call(b, "llvm.ctpop.i64", i64, legal)))
-    row = b.add(ranked, b.shl(n, const(3)))
-    for column, words in enumerate((b.select(used, key, every(0)), turned, replies)):
-        store(b, words, b.add(row, const(column * RANKED_COLUMN)), 64)
-    wiped = b.icmp_unsigned("!=", b.bitcast(b.icmp_unsigned("==", q, every(0)), i8), const(0, i8))
-    return b.select(wiped, const(-1), left)
+    around = b.or_(across, b.or_(b.shl(wide, _every(8)), b.lshr(wide, _every(8))))
+    potential = _number(b, b.and_(around, b.xor(_each(b, b.not_(b.or_(p, o))), made.here)))
+    rank = b.shl(b.sub(_every(_MOST_MOVES), made.mobility()), _each(b, mobility_shift))
+    rank = b.add(rank, b.shl(_number(b, b.or_(corners, beside)), _each(b, corner_shift)))
+    rank = b.add(rank, b.shl(b.sub(_every(_MOST_MOVES), potential), _every(_POTENTIAL_MOBILITY)))
+    rank = b.add(rank, _of_squares(b, legal, _SQUARE_RANKS))
+    rank = _added_where(b, rank, made.in_odd(odd), _ODD_QUADRANT)
+    rank = _added_where(b, rank, b.icmp_unsigned("==", made.x, _each(b, second)), SECOND_TABLE_MOVE)
+    rank = _added_where(b, rank, b.icmp_unsigned("==", made.x, _each(b, first)), FIRST_TABLE_MOVE)
+    return made.store(rank, n, ranked)
+
+
+def _emit_rank_by_mobility(b, p, o, legal, odd, ranked):
+    """Emit the code of `_rank_eight_by_mobility`, like `_emit_rank_eight`."""
+    made = _EightMoves(b, p, o, legal)
+    rank = b.shl(b.sub(_every(_MOST_MOVES), made.mobility()), _every(1))
+    return made.store(_added_where(b, rank, made.in_odd(odd), 1), const(0), ranked)
 
 
 # Replies and ranks of eight moves together take some 150 instructions, as many as those of one.
 if BYTE_COMPRESSION and not INTERPRETED:
     _rank_eight = simple(_emit_rank_eight, None, u64, *[u64] * 10)
+    _rank_eight_by_mobility = simple(_emit_rank_by_mobility, None, u64, *[u64] * 5)
 else:
 
     @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64,u64)", inline=True)
@@ -246,6 +287,35 @@ else:
             row += U(8)
         return legal
 
+    @kernel("u64(u64,u64,u64,u64,u64)", inline=True)
+    def _rank_eight_by_mobility(p, o, legal, odd, ranked):
+        """Fill the first eight rows for `rank_by_mobility`; rows without a move get the key 0. Returns all squares if a
+        move takes the opponent's last disc, else 0.
+        """
+        n = U(0)
+        row = ranked
+        end = row + U(64)
+        while legal:
+            x = ctz(legal)
+            legal = blsr(legal)
+            f = flip(x, p, o)
+            q = o ^ f
+            if q == U(0):
+                return ~U(0)
+            replies = moves(q, p | f | bit(x))
+            rank = i2u(_MOST_MOVES - weighted_mobility(replies)) << U(1)
+            if odd & bit(x):
+                rank += U(1)
+            st64(row, (rank << U(16)) | (x << U(8)) | n)
+            st64(row + U(RANKED_COLUMN), f)
+            st64(row + U(2 * RANKED_COLUMN), replies)
+            row += U(8)
+            n += U(1)
+        while row < end:
+            st64(row, U(0))
+            row += U(8)
+        return U(0)
+
 
 @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)")
 def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
@@ -264,6 +334,16 @@ def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ra
             return U(0)
         n += U(8)
     return number
+
+
+@kernel("u64(u64,u64,u64,u64,u64)", inline=True)
+def rank_by_mobility(p, o, legal, odd, ranked):
+    """Do what `rank_moves` does for at most eight moves, by the opponent's mobility alone; among equals those in the
+    quadrants ``odd`` rank higher.
+    """
+    if _rank_eight_by_mobility(p, o, legal, odd, ranked) == ~U(0):
+        return U(0)
+    return i2u(popc(legal))
 
 
 @kernel("u64(u64)", inline=True)
