@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,28 @@ from .peers import REVOKED, SocketClient
 if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.core.requests.operations import Operations
+
+# The bytes of the key `op` and an operation's name in msgpack.
+_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
+_ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
+# Other operations, and lines that may be about the book: too many match rather than too few. The lower case of `K` is
+# also that of a sign of three bytes.
+_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\x80-\xff]")
+
+
+def may_have_effect(unread: bytes) -> bool:
+    """Return whether a message in ``unread``, bytes of a client that has gone, may have an effect besides its reply. If
+    not, the messages need not be read.
+    """
+    return _EFFECT.search(unread) is not None
+
+
+def _only_asks(body: Frame) -> bool:
+    """Return whether a request of a client that has gone can be dropped, because it has no effect besides its reply.
+
+    Thousands of requests may wait, so this one is not parsed: the operation's name is searched for.
+    """
+    return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
 
 
 class Incoming:
@@ -36,6 +59,8 @@ class Incoming:
         ``deserted``, nobody can receive the reply, and only messages with another effect are carried out.
         """
         body = frames[-1]
+        if deserted and _only_asks(body):
+            return
         prefix: tuple[bytes, ...] = ()
         if len(frames) == 2 and frames[0] == b"":
             prefix = (b"",)
@@ -50,7 +75,7 @@ class Incoming:
                 excess = RequestError("too_large", f"a body of {size} bytes: expected at most {LARGEST_BODY}")
                 self._refuse(peer, prefix, excess)
             elif codec.is_structured(body):
-                self._take_request(peer, prefix, body, deserted=deserted)
+                self._take_request(peer, prefix, body)
             elif peer.role:
                 self._take_text(peer, prefix, body)
             else:
@@ -58,14 +83,11 @@ class Incoming:
         except Exception:
             self._health.mistake("message")
 
-    def _take_request(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes, *, deserted: bool) -> None:
+    def _take_request(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
         try:
             message = codec.decode(body)
         except codec.WireError as error:
             self._refuse(peer, prefix, RequestError("bad_request", str(error)))
-            return
-        operation = message.get("op")
-        if deserted and isinstance(operation, str) and operation in REPEATABLE:
             return
         if not peer.role:
             self._refuse(peer, prefix, REVOKED, readable_id(message))

@@ -24,11 +24,11 @@ from desdaemon.core.requests.request import Data, PendingRequest
 from desdaemon.protocol.wire import codec
 from desdaemon.server.transport.connection import RECEIVED_AT_ONCE
 from desdaemon.server.transport.outbox import ByteTotal, Outgoing, SendQueue
-from desdaemon.server.transport.poller import READ, WRITE, Poller
+from desdaemon.server.transport.poller import LEFT, READ, WRITE, Poller
 from desdaemon.server.transport.zmtp import Frame, SocketKind, Violation
 
 from .endpoints import Acceptor
-from .incoming import Incoming
+from .incoming import Incoming, may_have_effect
 from .newcomers import Newcomers
 from .peers import ServedConnection, SocketClient, SocketClients
 from .reading_order import MESSAGES_IN_TURN, Rank, ReadingOrder
@@ -41,6 +41,9 @@ _CHORES_S = 0.25
 _KEYS_S = 0.02
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
+_LOOKED_THROUGH = 1 << 20
+"""Most bytes left by a peer that are searched for messages with an effect; if it left more, all messages are read."""
+
 _LAST_WORDS_S, _SILENCE_S = 0.4, 0.1
 """Seconds at the end of the loop in which data may still arrive: in all, and without anything new."""
 
@@ -180,6 +183,8 @@ class Sockets:
             self._dirty[connection] = None
         if mask & READ and connection.reading:
             self._receive(connection)
+        elif mask & LEFT:
+            self._hang_up(connection)
 
     def _receive(self, connection: ServedConnection) -> None:
         connection.receive(self._buffer)
@@ -192,13 +197,26 @@ class Sockets:
         self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """Note that a peer has closed its connection. What it sent is handled first: messages that only ask for a reply
-        are dropped if it cannot come back for them.
+        """Note that a peer has closed its connection. If it cannot come back for replies and nothing that it sent has
+        another effect, the connection is closed at once, otherwise after the messages that it sent were handled.
         """
         connection.broken = True
         connection.blocked = False
         self._unwatch(connection)
-        self._order.put(connection, Rank.BEHIND)
+        if connection.deserted and self._has_nothing_to_do(connection):
+            self._close(connection)
+        else:
+            self._order.put(connection, Rank.BEHIND)
+
+    def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
+        """Receive up to `_LOOKED_THROUGH` bytes that a peer sent before it went. Returns True if no message in them
+        need be carried out, False if one may have to be.
+        """
+        conversation = connection.conversation
+        while not connection.ended and conversation.kept < _LOOKED_THROUGH:
+            connection.receive(self._buffer)
+        unread = conversation.unread
+        return connection.ended and unread is not None and not may_have_effect(unread)
 
     def _note_held(self, connection: ServedConnection) -> None:
         """Update the number of bytes held for unfinished large messages of all connections. While it exceeds

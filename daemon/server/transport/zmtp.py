@@ -194,6 +194,11 @@ class Conversation:
         """Whether `next` may return a message."""
         return self._at < len(self._buffer) or (self._skipped > 0 and self._skip == 0)
 
+    @property
+    def unread(self) -> bytes | None:
+        """The bytes received and not yet parsed; None if they are encrypted."""
+        return bytes(self._held) + self._buffer[self._at :] if self._security is None else None
+
     def feed(self, data: bytes) -> None:
         """Add received bytes, for `next` to read; the bytes of a frame too large to keep are dropped."""
         if self._skip:
