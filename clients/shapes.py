@@ -77,7 +77,7 @@ class Analysed(NamedTuple):
     """An analysed position with its best moves."""
 
     board: str
-    """A board with a blank before its last sign, see docs/protocol.md, Values."""
+    """64 squares from A1 to H8, a blank, the side to move, see docs/protocol.md, Values."""
 
     moves: tuple[AnalysedMove, ...]
     """At most ``multipv``, best first; empty where the game is over, or ``book`` ``only`` has none."""
@@ -134,7 +134,7 @@ class Legal(NamedTuple):
     """Legal moves; ``pa`` alone where a pass is forced; empty where the game is over."""
 
     board: str
-    """A board with a blank before its last sign, see docs/protocol.md, Values."""
+    """64 squares from A1 to H8, a blank, the side to move, see docs/protocol.md, Values."""
 
     over: bool
     """Whether neither side has a legal move."""

@@ -194,8 +194,8 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     for row, task in tasks:
         old = book.table.entry(row)
         entry = old if task is None else in_scale(old)
-        leaf = leaf_without_search(book, row) if task is None else (*next(answers), level)
-        entry = entry._replace(**dict(zip(("leaf_move", "leaf_score", "leaf_level"), leaf, strict=True)))
+        move, score, reached = leaf_without_search(book, row) if task is None else (*next(answers), level)
+        entry = entry._replace(leaf_move=move, leaf_score=score, leaf_level=reached)
         if task is not None or entry != old:
             changed.append(entry)
     if changed:

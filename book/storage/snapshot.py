@@ -235,13 +235,24 @@ def write(
         sums = np.array(out.sums, "<u4").tobytes()
         stream.write(sums)
         header = SnapshotHeader(
-            VERSION if games_at else VERSION - 1,
-            *(identity, sequence, rows),
-            *(segments_at, wide_at, len(state.wide), results_at, checksums_at, checksums_at + len(sums)),
-            *(chunks, zlib.crc32(sums), book.options),
-            book.settled * SETTLED | book.complete * COMPLETE,
-            int(time.time()),
-            *(counts_at, games_at, len(book.games)),
+            version=VERSION if games_at else VERSION - 1,
+            book=identity,
+            sequence=sequence,
+            rows=rows,
+            segments_at=segments_at,
+            wide_at=wide_at,
+            wide=len(state.wide),
+            results_at=results_at,
+            checksums_at=checksums_at,
+            size=checksums_at + len(sums),
+            chunks=chunks,
+            checksums_crc=zlib.crc32(sums),
+            options=book.options,
+            state=book.settled * SETTLED | book.complete * COMPLETE,
+            created=int(time.time()),
+            counts_at=counts_at,
+            games_at=games_at,
+            games=len(book.games),
         )
         stream.seek(0)
         stream.write(_pack(header))

@@ -403,7 +403,10 @@ BASIC_OPERATIONS = (
             _option(
                 "games",
                 "Games to list for a position, the newest first, with the most frequent players of each move.",
-                *(0, MOST_GAMES, "games", "0"),
+                0,
+                MOST_GAMES,
+                "games",
+                "0",
                 cost="a look at every game that reached the position",
                 since="games",
             ),

@@ -28,8 +28,8 @@ class GameOperations:
 
     def get(self, request: PendingRequest) -> Data:
         """Return what was played, as the data of the request's final; if the request ends meanwhile, as much as was
-        looked up until then. Raises `RequestError` for a wrong position, too many
-        games to list, and if there is no index.
+        looked up until then. Raises `RequestError` for a wrong position, too many games to list, and if there is no
+        index.
         """
         values = request.values
         many = values.get("positions")

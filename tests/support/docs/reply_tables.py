@@ -11,7 +11,7 @@ from reply_fields import MOVER, PLAYER, Field, Shape, faults
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.protocol.wire.messages import ERROR_CODES, OPERATIONS
 
-_BOARD = Field("board", "str", "A board with a blank before its last sign, see [Values](#values).")
+_BOARD = Field("board", "str", "64 squares from A1 to H8, a blank, the side to move, see [Values](#values).")
 _JOB = Field("job", "int", "Number of the job.")
 _DONE = Field("done", "int", "Steps of the phase that are done.", "steps")
 _TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
