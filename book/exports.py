@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from desdaemon.engine.compiler.library import Library, Spec, load
+from desdaemon.engine.compiler.library import Library, Spec, load, wait
+
+from .progress import ProgressCallback
 
 MODULES = ("desdaemon.book.kernels.interface",)
 
@@ -67,3 +69,10 @@ SPEC = Spec(
 def kernels() -> Library:
     """Return the library's functions; compiles them at the first use on a machine, which takes up to a minute."""
     return load(SPEC)
+
+
+def await_kernels(progress: ProgressCallback) -> None:
+    """Wait until `kernels` returns at once. ``progress`` is called at intervals while they are compiled, so that the
+    wait can be cancelled.
+    """
+    wait(SPEC, lambda: progress("compile", 0, 0))

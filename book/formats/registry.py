@@ -12,6 +12,7 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Unreadable
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
@@ -100,6 +101,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
     book, use `store.open_store`. ``level`` is given to the positions of a file without levels. Raises `Unreadable`.
     """
     kind = format_by_content(path)
+    await_kernels(progress)
     if kind == NATIVE:
         return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])
     if kind == EDAX:
@@ -143,6 +145,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
         loaded = load(path, level=level, progress=progress)
         refusal = SHIPPED_REFUSAL if path == SHIPPED else ""
         return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed, refusal)
+    await_kernels(progress)
     store = open_store(path, read_only=None, progress=progress)
     notes = list(store.notes)
     if store.read_only:

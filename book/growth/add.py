@@ -13,6 +13,7 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words
 from desdaemon.book.errors import within
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.games import identity, new_games, packed, squares, unpacked
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
@@ -218,6 +219,7 @@ def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback 
     as the one before. Raises `OutOfRange` above 12 plies.
     """
     within("plies", plies, 0, 12)
+    await_kernels(progress)
     book = Book(options)
     book.table.insert(*START)
     first = 0

@@ -11,6 +11,7 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import without_counts
 from desdaemon.book.errors import Unreadable
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
 from desdaemon.book.reports.check import possible, repair
@@ -51,6 +52,7 @@ def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
     that belongs to another book is ignored. Raises `Unreadable` if the file cannot be read or its header is damaged.
     """
     data = content(path, progress).tobytes()
+    await_kernels(progress)
     header = snapshot.read_header(path, data, None)
     notes: list[str] = []
     bad = _bad_blocks(path, data, header, notes)

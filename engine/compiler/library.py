@@ -26,6 +26,7 @@ from . import INTERPRETED, interpreted, notice
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
 _KEEP_DAYS = 30
+_LOOK_S = 0.1
 _OWN_PACKAGE = "desdaemon"
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
 _EACH_TIME = "each start makes it again (DESDAEMON_CACHE_DIR names another folder)"
@@ -379,3 +380,29 @@ def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
                 code = compile_library(spec, on_progress)
             library = _loaded[spec.name] = Library(code, spec.entries, spec.quick)
         return library
+
+
+def wait(spec: Spec, look: Callable[[], None]) -> None:
+    """Wait until `load` can return the library at once. Another thread loads it; ``look`` is called at intervals
+    meanwhile, and ends the wait by raising: the other thread goes on.
+
+    Raises what ``look`` raises, and `LibraryError` as `load` does.
+    """
+    if spec.name in _loaded:
+        return
+    failures: list[LibraryError] = []
+
+    def work() -> None:
+        try:
+            load(spec)
+        except LibraryError as error:
+            failures.append(error)
+
+    loading = threading.Thread(target=work, name="loading", daemon=True)
+    loading.start()
+    loading.join(_LOOK_S)
+    while loading.is_alive():
+        look()
+        loading.join(_LOOK_S)
+    if failures:
+        raise failures[0]

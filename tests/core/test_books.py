@@ -10,11 +10,12 @@ import pytest
 from toys import contents
 
 from desdaemon.core.books.allowed_files import Files, Forbidden
-from desdaemon.core.books.jobs import BookJob, BookJobs
+from desdaemon.core.books.jobs import CANCELLED, BookJob, BookJobs
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.search.scheduler import Lease, Purpose
 from desdaemon.core.settings import SessionSettings
+from desdaemon.engine.compiler import library
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, complete, find_book_command, parse_line
 from desdaemon.protocol.errors import BadInput
 
@@ -74,6 +75,42 @@ def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     assert contents(other.book) == contents(books.book)
     other.jobs.close()
     other.close(discard=True)
+
+
+@pytest.mark.parametrize(
+    ("missing", "line"),
+    [
+        *(("book", line) for line in ("load builtin", "import builtin", "new 2 7", "enumerate 3", "load x.book")),
+        ("book", "salvage x.book"),
+        ("engine", "new 2 7"),
+    ],
+)
+def test_a_job_that_waits_for_the_compiler_ends_when_it_is_cancelled(
+    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done(books, "new 2 7")
+    done(books, "save x.book")
+    done(books, "new 2 7")
+    kept = books.book
+    compiling, compiled = threading.Event(), threading.Event()
+
+    def compile_for_long(spec: library.Spec) -> None:
+        compiling.set()
+        compiled.wait()
+
+    monkeypatch.setattr(library, "load", compile_for_long)
+    monkeypatch.setattr(library, "_loaded", {name: one for name, one in library._loaded.items() if name != missing})
+    try:
+        job = start(books, f"{line} --discard")
+        assert compiling.wait(60)
+        assert not job.over
+        job.cancel()
+        assert job.wait(60)
+        assert job.state == CANCELLED
+        assert books.book is kept
+    finally:
+        compiled.set()
 
 
 def test_the_table_is_consistent() -> None:

@@ -283,6 +283,29 @@ def test_a_compiler_that_fails(small: Small, cache: Path) -> None:
     assert small.answer() == 5
 
 
+def test_a_wait_for_a_compilation_can_be_given_up(small: Small, compilations: Compilations) -> None:
+    """The compilation goes on."""
+
+    class Enough(Exception):
+        pass
+
+    def look() -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        library.wait(small.spec, look)
+    library.wait(small.spec, lambda: None)
+    library.wait(small.spec, look)
+    assert small.name in library._loaded
+    assert compilations == [small.name]
+
+
+def test_a_wait_for_a_compilation_that_fails(small: Small) -> None:
+    small.below.write_text("a mistake")
+    with pytest.raises(LibraryError, match=f"^compiling {small.name} failed"):
+        library.wait(small.spec, lambda: None)
+
+
 def test_compiling_tells_its_progress_and_removes_old_files(small: Small, cache: Path) -> None:
     cache.mkdir(mode=0o700)
     old, recent, other = (cache / f"{name}.o" for name in (f"{small.name}-1", f"{small.name}-2", "other-3"))

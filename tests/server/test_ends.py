@@ -102,6 +102,13 @@ def test_what_a_killed_daemon_left_behind_hinders_nobody(lone: Served) -> None:
         assert peer.final("ping") == {}
 
 
+def test_a_first_start_can_be_ended_while_the_book_is_compiled(tmp_path: Path) -> None:
+    served = Served(tmp_path, "-book-file", "builtin", DESDAEMON_CACHE_DIR=str(tmp_path / "cache"))
+    until(lambda: "compiling the book" in served.log.read_text())
+    assert served.end() == 0
+    assert {line.split()[1] for line in served.log.read_text().splitlines()} == {"info"}
+
+
 def test_only_its_user_can_reach_it(lone: Served) -> None:
     assert lone.runtime.stat().st_mode & 0o777 == 0o700
     assert (lone.runtime / "connection.json").stat().st_mode & 0o777 == 0o600

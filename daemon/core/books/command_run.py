@@ -15,6 +15,8 @@ from desdaemon.core.metrics import account_of
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.threads import step_back
+from desdaemon.engine.compiler.library import wait
+from desdaemon.engine.exports import SPEC
 from desdaemon.engine.search import Control
 from desdaemon.protocol.commands.book import BookCommand, BookValues
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
@@ -117,13 +119,15 @@ class BookCommandRun(NamedTuple):
         there is one; if the option `cluster` names a cluster, its workers search too. A cancel of the job stops the
         searches. The pool's progress updates the job's effort and is reported.
 
-        Raises `Unfinished` if the weights cannot be loaded, `BadInput` if the cluster cannot be used.
+        Raises `WorkCancelled` if the job is cancelled while the engine is compiled, `Unfinished` if the weights cannot
+        be loaded, `BadInput` if the cluster cannot be used.
         """
         books, job = self.books, self.job
         settings, show = self.caller.settings, self.caller.show
         on_search = None
         if show is not None and books.book is not None and books.book.options.verbosity >= SEARCHES_SHOWN:
             on_search = shown_search(show, settings.width)
+        wait(SPEC, lambda: self.progress("compile", 0, 0))
         weights = books.weights_of(settings.eval_file)
         searches = Searches(weights=weights, on_search=on_search)
         job.on_cancel(searches.stop)

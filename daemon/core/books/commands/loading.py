@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from desdaemon.book.book import Book
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix
@@ -37,6 +38,7 @@ def _new(run: BookCommandRun) -> Result:
     level = run.number("level")
     wanted = run.values["depth"]
     depth = wanted if isinstance(wanted, int) else default_depth(level)
+    await_kernels(run.progress)
     book = Book(BookOptions().at_level(level).at_depth(depth))
     outcome = add_positions(book, [START], run.worker())
     if outcome.finished:
