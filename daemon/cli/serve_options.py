@@ -48,7 +48,7 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
   --backup-keep N      copies to keep, 7; the oldest goes first
   --backup-bytes LIMIT
                        the copies together, without limit; the newest stays
-  --log-level LEVEL    {levels}
+  --log-level LEVEL    {levels}; debug: each request's end
   --log-format FORMAT  text or json
   OPTION               as of the text protocol: -book-file FILE, -level 21,
                        -n-tasks 2, -hash-table-size 21 ...

@@ -26,6 +26,8 @@ class Log:
         file to write to.
         """
         self._least = LEVELS.index(level)
+        self.debugging = level == "debug"
+        """Whether events of the level ``debug`` are written: many, so that others need not prepare theirs."""
         self._json = format == "json"
         self._descriptor = descriptor
         self._recent: dict[str, tuple[int, int, int]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from desdaemon.core.search import schedule
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import checked_line
 from desdaemon.protocol.commands.text import COMMANDS, read_line
+from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.messages import RequestError
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
@@ -42,6 +44,34 @@ def test_an_analysis_says_what_was_found(daemon: Operated) -> None:
         "pv": "f4",
         "nodes": 6000,
     }
+
+
+def test_requests_are_logged_when_they_end(daemon: Operated, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with path.open("wb") as stream:
+        for level in ("info", "debug"):
+            daemon.services.health.log = Log(level, "json", stream.fileno())
+            daemon.final("ping")
+            daemon.final("text", {"line": "undo"})
+            asked = daemon.request("analyze", ENDLESS)
+            daemon.final("cancel", {"target": asked})
+            assert daemon.code("legal", {"moves": "a1"}) == "illegal_move"
+        # A line is written after the reply, perhaps by another thread.
+        until(lambda: path.read_bytes().count(b"\n") == 5)
+    lines = sorted((json.loads(line) for line in path.read_text().splitlines()), key=lambda line: line["id"])
+    assert [(line["op"], line.get("error")) for line in lines] == [
+        ("ping", None),
+        ("text", None),
+        ("analyze", "cancelled"),
+        ("cancel", None),
+        ("legal", "illegal_move"),
+    ]
+    assert lines[2]["id"] == asked
+    for line in lines:
+        assert line["level"] == "debug"
+        assert line["event"] == "request"
+        assert line["client"] == "tester"
+        assert line["ms"] >= 0
 
 
 def test_the_limits_that_reach_the_engine(daemon: Operated) -> None:

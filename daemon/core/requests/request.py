@@ -193,6 +193,13 @@ class PendingRequest:
                 # They refer to this request; without the cycle it is freed now, not minutes later by the garbage
                 # collector.
                 self.cancel = self.found = self.leave = None
+        log = self._health.log
+        if log.debugging:
+            fields: Data = {"client": self.client.name, "op": self.operation, "id": self.id}
+            fields["ms"] = round(1000 * (time.perf_counter() - self.arrived), 1)
+            if kind == "error":
+                fields["error"] = data["code"]
+            log.write("debug", "request", fields)
         return True
 
     def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
