@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated
+from operated import Operated, keep_turns
 from waits import until
 
 from desdaemon.core.requests.analysis import FoundLines
@@ -45,7 +45,8 @@ def test_a_cancelled_analysis_carries_what_was_found(daemon: Operated) -> None:
     assert reply["data"]["board"] == daemon.final("legal", {"moves": "f5"})["board"]
 
 
-def test_a_cancel_before_anything_was_found_carries_nothing(daemon: Operated) -> None:
+def test_a_cancel_before_anything_was_found_carries_nothing(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_turns(monkeypatch)
     running = daemon.request("analyze", SILENT)
     waiting = daemon.request("analyze", {**SILENT, "moves": "f5"})
     begun(daemon)

@@ -250,7 +250,6 @@ def test_what_is_damaged_before_its_results_is_no_batch(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "RETRY_S", 0.05)
-    job = daemon.final("analyze.batch", {"items": lines(30), **QUICK})["job"]
     write = os.write
 
     def refuse(descriptor: int, content: bytes) -> int:
@@ -259,7 +258,9 @@ def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyP
         write(descriptor, content[:20])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "write", refuse)
+    with daemon.busy():
+        job = daemon.final("analyze.batch", {"items": lines(30), **QUICK})["job"]
+        monkeypatch.setattr(os, "write", refuse)
     until(lambda: daemon.final("status")["problems"])
     assert daemon.final("status")["problems"] == ["batches cannot be written: No space left on device"]
     assert daemon.final("batch.results", {"job": job})["state"] == "running"

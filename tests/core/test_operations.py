@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
-from operated import Operated
+from operated import Operated, keep_turns
 from waits import until
 
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
@@ -104,7 +104,8 @@ def test_finished_games_and_passes(daemon: Operated) -> None:
     assert daemon.final("analyze", {"board": PASSING, "depth": 1})["moves"][0]["move"] == "pa"
 
 
-def test_cancelling(daemon: Operated) -> None:
+def test_cancelling(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_turns(monkeypatch)
     running = daemon.request("analyze", ENDLESS)
     waiting = daemon.request("analyze", {"depth": 3, "moves": "f5"})
     until(lambda: daemon.services.scheduler.running == 1)
@@ -118,7 +119,8 @@ def test_cancelling(daemon: Operated) -> None:
     assert daemon.code("cancel", {"target": 1, "job": 1}) == "bad_request"
 
 
-def test_a_higher_priority_goes_first(daemon: Operated) -> None:
+def test_a_higher_priority_goes_first(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_turns(monkeypatch)
     endless = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.services.scheduler.running == 1)
     asked = [daemon.request("analyze", {"moves": "f5", "depth": 3 + rank, "priority": rank}) for rank in (0, 5, -1)]

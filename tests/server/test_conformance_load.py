@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgpack
 import zmq
 from served import ENDLESS, Peer, Served, line_of
+from waits import until
 
 # --- ids in flight, load
 
@@ -98,7 +99,8 @@ def test_the_last_event_of_a_job_has_the_book_s_size(daemon: Served, admin: Peer
     with zmq.Context() as context, context.socket(zmq.SUB) as events:
         events.connect(daemon.events(daemon.ipc))
         events.subscribe("job.")
-        events.poll(300)
+        # Once one is heard, the daemon knows of the subscription.
+        until(lambda: admin.final("book.info") and events.poll(100))
         found = admin.final("book.info")
         while True:
             assert events.poll(20_000)

@@ -104,13 +104,18 @@ def test_busy(tmp_path: Path) -> None:
 
 
 def test_shutting_down(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, Peer(served.ipc) as other, Peer(served.ipc, zmq.REQ) as req:
+    with (
+        serving(tmp_path, program=PRETENDING, FINISH_S="600", ENDLESS=f"0:{tmp_path / 'begun'}") as served,
+        Peer(served.ipc) as other,
+        Peer(served.ipc, zmq.REQ) as req,
+    ):
         assert req.final("ping") == {}
-        # What is short is finished, so that there is time to ask for something else.
-        other.request("analyze", {"time_ms": 800, "book": "ignore"})
+        # What has a limit may finish, so that there is time to ask for something else.
+        searching = other.request("analyze", {"time_ms": 800})
         until(lambda: other.final("status")["running"] == 1)
         assert other.final("shutdown") == {}
         assert req.refused("analyze", {"level": 1}) == "shutting_down"
+        assert other.final("cancel", {"target": searching}) == {"cancelled": True}
         assert served.process.wait(60) == 0
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from raw_zmtp import RawPeer, request
 from served import ENDLESS, PATIENCE_S, REAL, ROOT, Peer, Served
 from waits import until
 
@@ -49,17 +49,14 @@ def test_a_signal_ends_it_and_everybody_is_told(lone: Served, how: signal.Signal
 
 
 def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
-    with Peer(lone.ipc) as peer:
-        peer.final("ping")
-        # Halted, so that all requests have come when it reads the first one.
-        lone.process.send_signal(signal.SIGSTOP)
-        wanted = [peer.request("shutdown"), *(peer.request("legal", {"moves": "f5"}) for _ in range(600))]
-        wanted += [peer.request("book.get"), peer.request("analyze", ENDLESS)]
-        time.sleep(0.5)
-        lone.process.send_signal(signal.SIGCONT)
-        ends = {reply["id"]: reply.get("error", {}).get("code") for reply in (peer.reply() for _ in wanted)}
-        assert set(ends) == set(wanted)
-        assert [ends[wanted[at]] for at in (0, 1, -2, -1)] == [None, None, "shutting_down", "shutting_down"]
+    last = 601
+    with RawPeer(lone.ipc).greet() as peer:
+        legal = b"".join(request(number, "legal", moves="f5") for number in range(1, last - 1))
+        # In one piece: all requests have come when it reads the first one.
+        peer.send(request(0, "shutdown") + legal + request(last - 1, "book.get") + request(last, "analyze", **ENDLESS))
+        ends = {reply["id"]: reply.get("error", {}).get("code") for reply in (peer.reply() for _ in range(last + 1))}
+    assert set(ends) == set(range(last + 1))
+    assert [ends[at] for at in (0, 1, last - 1, last)] == [None, None, "shutting_down", "shutting_down"]
     assert lone.process.wait(PATIENCE_S) == 0
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import zmq
@@ -20,6 +21,7 @@ from waits import until
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import read_line
+from desdaemon.server import sockets
 from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.incoming import may_have_effect
 from desdaemon.server.sockets import Sockets
@@ -110,13 +112,18 @@ def test_late_messages_of_one_that_left_are_nobody_elses(
         until(lambda: not loop.sockets.in_flight())
 
 
-def test_a_vanished_client_loses_its_analyses_after_its_grace(make: Callable[..., Loop]) -> None:
-    loop = make(grace_s=1)
+def test_a_vanished_client_loses_its_analyses_after_its_grace(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead_s = 0.0
+    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s))
+    loop = make(grace_s=3600)
     with RawPeer(loop.ipc).greet() as peer:
         peer.send(request(1, "analyze", **ENDLESS))
         until(lambda: loop.searching)
     until(lambda: len(loop.sockets.peers) and all(p.gone for p in loop.sockets.peers))
     assert len(loop.sockets.in_flight()) == 1
+    ahead_s = 3600.0
     until(lambda: not loop.sockets.in_flight() and not loop.searching)
     until(lambda: not len(loop.sockets.peers))
 
@@ -346,7 +353,8 @@ def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monke
     slow = [RawPeer(loop.ipc) for _ in range(50)]
     with Peer(loop.ipc) as polite:
         assert polite.final("ping") == {}
-    until(lambda: loop.counters.get("handshakes refused") == 50)
+    # On a busy machine that of the polite one may take too long as well; it calls again.
+    until(lambda: loop.counters.get("handshakes refused", 0) >= 50)
     assert all(peer.closed for peer in slow)
     for peer in slow:
         peer.socket.close()

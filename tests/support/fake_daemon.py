@@ -47,6 +47,7 @@ def main() -> None:
     """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out.
 
     GRACE_S: so long may searches go on after the end of the input or of the other end, instead of a second or two.
+    FINISH_S: so long may requests in flight go on after a shutdown, instead of a second.
     """
     import desdaemon.core.search.loader as loader
     from desdaemon.cli.main import program
@@ -65,6 +66,10 @@ def main() -> None:
 
         for name in ("UNBOUNDED_GRACE_S", "ABSENT_GRACE_S", "INTERACTIVE_AFTER_S"):
             setattr(interrupt, name, float(os.environ["GRACE_S"]))
+    if os.environ.get("FINISH_S"):
+        from desdaemon.server import server
+
+        server.FINISH_S = float(os.environ["FINISH_S"])
     program()
 
 

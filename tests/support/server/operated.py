@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fake_engine import FakeSearcher, build_fake
 from reply_tables import reply_faults
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
+from desdaemon.core.search import schedule
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
-from desdaemon.core.search.scheduler import Scheduler
+from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.services import build_services
 from desdaemon.protocol.system.logs import Log
@@ -86,6 +90,13 @@ class Operated:
         self.searchers.append(engine.searcher)
         return engine
 
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Return a context manager: within the block no search begins, because another client has all threads."""
+        scheduler = self.services.scheduler
+        with scheduler.turn_of(Lease(Purpose.INTERACTIVE, "other", "other", threads=scheduler.slots)):
+            yield
+
     def request(self, op: object, args: object = None, client: ClientRecord | None = None, **envelope: object) -> Any:
         """Ask without waiting; the id."""
         self._last += 1
@@ -136,3 +147,11 @@ class Operated:
 def known_operation(op: object) -> str | None:
     """The operation of that name, None where there is none."""
     return op if isinstance(op, str) and op in BY_NAME else None
+
+
+def keep_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a running search keep its thread, however long it takes until a test has asked for something else.
+
+    Short searches do not interrupt each other, and in this test all of them are short.
+    """
+    monkeypatch.setattr(schedule, "SHORT_S", 3600.0)
