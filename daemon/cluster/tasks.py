@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 
 from desdaemon.book.growth.engine_evaluator import Searches
@@ -18,6 +19,9 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .identity import identity
 from .window import AnySearch, WorkerAnswer
+
+STOPPED = 100
+"""The most stopped jobs that a worker remembers; what dask had sent on before a stop arrives milliseconds later."""
 
 
 class WorkerState:
@@ -35,7 +39,7 @@ class WorkerState:
         self._lock = threading.Lock()
         self._running: dict[Control, str] = {}
         """The control of each running search, with its job."""
-        self._stopped: set[str] = set()
+        self._stopped: deque[str] = deque(maxlen=STOPPED)
 
     def answers(self, job: str, hash_bits: int, searches: Iterable[AnySearch]) -> list[WorkerAnswer | None]:
         """Return the answers to a job's searches, with tables of 2 to the power ``hash_bits`` entries; None for those
@@ -89,9 +93,12 @@ class WorkerState:
         return searcher
 
     def stop(self, job: str) -> None:
-        """Stop a job's searches within milliseconds. Searches that the job sends later return None."""
+        """Stop a job's searches within milliseconds. Those that arrive later, until `STOPPED` other jobs were stopped,
+        return None.
+        """
         with self._lock:
-            self._stopped.add(job)
+            if job not in self._stopped:
+                self._stopped.append(job)
             for control, running in self._running.items():
                 if running == job:
                     control.stop()

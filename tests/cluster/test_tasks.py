@@ -120,6 +120,16 @@ def test_a_stop_ends_a_jobs_searches_and_no_others(state: tasks.WorkerState) -> 
     assert None not in state.answers("other", HASH_BITS, WANTED)
 
 
+def test_a_worker_of_weeks_remembers_only_the_last_stopped_jobs() -> None:
+    state = tasks.WorkerState("weeks", Weights.load())
+    names = [f"{number:016x}" for number in range(1000)]
+    for name in names:
+        state.stop(name)
+        state.stop(name)
+    assert state.answers(names[-50], HASH_BITS, WANTED) == [None, None]
+    assert len(state._stopped) <= 100
+
+
 def test_a_task_is_small_and_sent_by_name() -> None:
     assert len(pickle.dumps(tasks.search_batch)) < 200
     assert len(pickle.dumps(("job", HASH_BITS, WANTED))) < 1000
