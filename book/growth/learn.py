@@ -294,17 +294,8 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> Sear
         expected = -score
 
 
-def learn(
-    book: Book,
-    root: Position,
-    worker: Worker,
-    window: Window,
-    leaf_error: int,
-    level: int,
-    *,
-    loops: int = 0,
-) -> CommandOutcome:
-    """Learn from ``root`` on, in rounds, until a round finds nothing or ``loops`` (if not 0) rounds are done.
+def learn(book: Book, root: Position, worker: Worker, window: Window, leaf_error: int, level: int) -> CommandOutcome:
+    """Learn from ``root`` on, in rounds, until a round finds nothing.
 
     A round searches the leaves in the window that are missing, then follows every leaf of `expansions` along its best
     line. A root that is not in the book is searched and added. Raises `OutOfRange`.
@@ -330,7 +321,7 @@ def learn(
                 if not bad or not _search_leaves(rounds, bad, repair_level(level)):
                     break
             todo = expansions(book, root, window, leaf_error, rounds.seen)
-            if not todo or (loops and rounds.rounds > loops):
+            if not todo:
                 return
             lines = rounds.follow([_line(rounds, window, level, start) for start in todo])
             entries = {entry[:2]: entry for line in lines for entry in line}

@@ -151,7 +151,7 @@ COMMANDS: list[Command] = [
     lambda session: grow.deviate(session.book, session.entry()[:2], session.worker(), 2, 8),
     lambda session: grow.play_out(session.book, session.entry()[:2], session.worker()),
     lambda session: research.deepen(session.book, session.worker(), session.dice.randrange(1, 5)),
-    lambda session: learn.learn(session.book, START, session.worker(), session.window(), 2, 3, loops=1),
+    lambda session: learn.learn(session.book, START, session.worker(), session.window(), 2, 3),
     lambda session: learn.recalculate_leaves(session.book, START, session.worker(), session.window(), 3),
     lambda session: learn.reduce(session.book, session.entry()[:2], session.window()),
     lambda session: shrink.prune(session.book),

@@ -89,15 +89,20 @@ def test_learning_ends_with_nothing_to_expand() -> None:
     assert book.memo == {}
 
 
+def one_round() -> Worker:
+    """A worker that is stopped in its second round."""
+    return Worker(toy, on_progress=lambda report: report.round < 2)
+
+
 def test_a_round_follows_whole_lines() -> None:
     book = small_book(depth=10)
     # The toy's scores change at every step: without limits a line goes down to the depth at once.
-    learn(book, START, Worker(toy), Window(6, NO_LIMIT, NO_LIMIT), 0, 3, loops=1)
+    learn(book, START, one_round(), Window(6, NO_LIMIT, NO_LIMIT), 0, 3)
     assert len(book) == 7
     assert sorted(64 - entry.empties for entry in entries(book).values()) == [4, 5, 6, 7, 8, 9, 10]
     # With none at all it stops after its first position, whose score is new.
     book = small_book(depth=10)
-    learn(book, START, Worker(toy), Window(6, 0, 0), 0, 3, loops=1)
+    learn(book, START, one_round(), Window(6, 0, 0), 0, 3)
     assert len(book) == 2
 
 
