@@ -7,7 +7,6 @@ import itertools
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -157,9 +156,17 @@ def test_asyncio(engine: Engine) -> None:
 def test_limits_and_stop(engine: Engine) -> None:
     assert not engine.analyze(Board(), nodes=2000).complete
     assert not engine.analyze(Board(), time_s=0.05).complete
-    stopper = threading.Thread(target=lambda: (time.sleep(0.1), engine.stop()))
+    over = threading.Event()
+
+    def stop() -> None:
+        # Again and again: a stop that comes before the search has begun ends nothing.
+        while not over.wait(0.1):
+            engine.stop()
+
+    stopper = threading.Thread(target=stop)
     stopper.start()
     found = engine.analyze(Board(), level=60)
+    over.set()
     stopper.join()
     assert not found.complete
     assert found.lines

@@ -57,7 +57,7 @@ class Dice:
         return Answer(search.game, search.position, move, self.choices.uniform(-64, 64), 0.25, "guessed")
 
 
-def run(work: Coroutine[Any, Any, object], patience_s: float = 60) -> None:
+def run(work: Coroutine[Any, Any, object], patience_s: float = 300) -> None:
     asyncio.run(asyncio.wait_for(work, patience_s))
 
 

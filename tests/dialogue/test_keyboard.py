@@ -77,6 +77,9 @@ class Terminal:
 def terminal(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
     made = Terminal(tmp_path, "-q", *getattr(request, "param", ()))
     made.until(b">")
+    # The engine is there from now on.
+    made.type(b"eval\n")
+    made.until(b">")
     yield made
     made.close()
 

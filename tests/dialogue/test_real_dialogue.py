@@ -143,6 +143,7 @@ def test_stopped_searches_leave_no_thread_and_no_descriptor() -> None:
                 until_prompt()
             found.append(held())
         process.stdin.write(b"quit\n")
-        # On a busy machine the weights may still be compared with their checksums, by one thread, at first.
-        assert all(last <= first for first, last in zip(found[0], found[-1], strict=True)), found
+        # On a busy machine a search may be stopped before it has begun, and at first one thread compares the weights
+        # with their checksums.
+        assert all(counts[-1] <= max(counts[:-1]) for counts in zip(*found, strict=True)), found
         assert process.wait(60) == 0

@@ -120,7 +120,7 @@ class Site:
         cleanly: bool = False,
         slow_down: int = 0,
         from_below: bool = True,
-        seconds: float = 60.0,
+        seconds: float = 600.0,
     ) -> None:
         self.breaks, self.slow_down, self.from_below, self.seconds = breaks, slow_down, from_below, seconds
         self.cleanly = cleanly

@@ -41,8 +41,9 @@ class Live:
             env={**os.environ, **environment},
             # A test run in the background of a shell ignores the keyboard's interrupt, and so would its children.
             preexec_fn=_heed_interrupts,
+            # What was read ahead for `until` would be missing in `end`.
+            bufsize=0,
         )
-        self.seen = b""
 
     def send(self, data: bytes) -> None:
         assert self.process.stdin is not None

@@ -42,6 +42,8 @@ def on_progress(report):
     # What has been told is on the disk.
     store.commit()
     print(report.positions, flush=True)
+    # As long as somebody is there, it goes on when it is told to.
+    sys.stdin.readline()
     return True
 
 store = open_store(Path(sys.argv[1]))
@@ -58,24 +60,31 @@ print("done", flush=True)
 
 def start(script: str, path: Path, *more: str) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-c", script, str(path), str(SUPPORT), *more]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def kill_until_done(path: Path, command: str, kills: int, reports: int) -> int:
     """Run a command again and again, and kill it ``kills`` times, each after some of its about ``reports`` reports of
-    progress. Returns how often that was inside a round: leaves of positions were still to be searched."""
+    progress and before the next one is over. Returns how often that was inside a round: leaves of positions were still
+    to be searched."""
     rng = random.Random(7)
     killed = inside = 0
     while True:
         process = start(GROWER, path, command)
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "open\n"
         lines = []
         if killed < kills:
-            lines = [process.stdout.readline().strip() for _ in range(rng.randrange(reports // kills))]
+            for _ in range(rng.randrange(reports // kills)):
+                lines.append(process.stdout.readline().strip())
+                process.stdin.write("\n")
+                process.stdin.flush()
             time.sleep(rng.uniform(0, 0.01))
             process.send_signal(signal.SIGKILL)
+        process.stdin.close()
         lines += process.stdout.read().split("\n")[:-1]
         errors = process.stderr.read()
         process.wait()

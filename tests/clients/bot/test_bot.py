@@ -133,10 +133,11 @@ def test_it_slows_down_when_told(
 
 def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
     site = Site()
+    # Before the bot comes: by the second one the first game might be over.
+    site.challenge("first")
+    site.challenge("second")
+    site.challenge("chess", variant={"key": "standard"})
     with site.running(), running(site, token, "--accept", "people", "--engine", "self -l 1") as bot:
-        site.challenge("first")
-        site.challenge("second")
-        site.challenge("chess", variant={"key": "standard"})
         until(lambda: len(site.declined) == 2, bot)
     assert site.declined == {"second": "later", "chess": "variant"}
 
