@@ -29,11 +29,11 @@ RUN = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(s
 
 
 STAGES = {
-    "detection": (["sh -c 'sleep 1000'", "sh -c 'sleep 1000'"], lambda folder, mark: len(alive(mark)) > 1),
-    "start": ([fake("gtp", "deaf"), fake("gtp", "deaf")], lambda folder, mark: len(alive(mark)) > 1),
+    "detection": (["sh -c 'sleep 1000'", "sh -c 'sleep 1000'"], lambda folder, mark: len(alive(mark)) > 2),
+    "start": ([fake("gtp", "deaf"), fake("gtp", "deaf")], lambda folder, mark: len(alive(mark)) > 2),
     "game": ([fake("gtp", "stubborn"), fake("gtp", "hang", 30)], lambda folder, mark: journal_lines(folder) > 1),
 }
-"""Two programs, and whether a match has come so far."""
+"""Two programs, and whether a match has come so far: beside it and its guard a program runs, or a game was played."""
 
 
 def journal_lines(folder: Path) -> int:
@@ -63,7 +63,7 @@ def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, t
             time.sleep(0.02)
         if number == signal.SIGKILL:
             # The guard has to have heard of the last program.
-            time.sleep(0.3)
+            time.sleep(1)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         assert gone(mark)
