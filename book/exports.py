@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from desdaemon.engine.compiler.library import Library, Spec, load, wait
 
-from .progress import ProgressCallback
+if TYPE_CHECKING:
+    # The compiling process loads this module, and nothing else that the digest of the compiled code does not cover.
+    from .progress import ProgressCallback
 
 MODULES = ("desdaemon.book.kernels.interface",)
 
