@@ -242,12 +242,14 @@ _SECONDS = _option("--seconds", float, default=0.0, help="stop after so long (0:
 _WORKERS = _option("--workers", int, default=processors(), help="processes or threads (all cores)")
 _TRUTH = _option("--truth", nargs="*", default=[], help="files of positions with exact scores")
 _WEIGHTS = _option("--weights", required=True)
+_SMALL = _option("--small", action="store_true", help="a file a third smaller, which takes half a minute")
 _PLIES = _option("--plies", _plies, required=True, metavar="FIRST-LAST")
 _ALL_PLIES = _option("--plies", _plies, default=(0, 60), metavar="FIRST-LAST")
 _POSITIONS = _option("positions", nargs="+")
 _LABELS = _option("--labels", nargs="+", required=True)
+_NAME = _option("--name", str, required=True, help="kept in the weights' record")
 _FITTED = (
-    _option("--name", str, required=True, help="kept in the weights' record"),
+    _NAME,
     _ALL_PLIES,
     _option("--calibration", nargs="*", default=[], help="correct search labels by files of stage `calibrate`"),
     _option("--result-weight", float, default=0.15, help="of a game's score against a label's 1"),
@@ -418,7 +420,24 @@ STAGES = (
             _option("model", help="file of stage probcut"),
             _option("weights"),
             _OUT,
-            _option("--small", action="store_true", help="a file a third smaller, which takes half a minute"),
+            _SMALL,
+        ),
+    ),
+    Stage(
+        "tempo",
+        _from("tempo"),
+        "move a network's constants until searches of odd and even depths agree",
+        (
+            _option("positions"),
+            _WEIGHTS,
+            _OUT,
+            _option("--plies", _plies, default=(4, 49), metavar="FIRST-LAST"),
+            _option("--count", int, default=200, help="most positions of each ply in a round"),
+            _option("--rounds", int, default=2),
+            _NAME,
+            _SEED,
+            _WORKERS,
+            _SMALL,
         ),
     ),
     Stage(
