@@ -173,6 +173,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a tempo
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a policy
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
