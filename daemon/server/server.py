@@ -278,10 +278,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     except (BadInput, OSError) as error:
         logs.message(str(error), "desdaemon serve", level="error")
         return 1
-    ending.server = server
-    server.start()
-    if ending.asked:
-        server.end()
+    ending.start(server)
     # Python runs signal handlers only on this thread, and a signal that another thread gets does not wake this one.
     while not server.done.wait(_SIGNAL_CHECK_S):
         pass
@@ -306,8 +303,7 @@ def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Ca
         raise BadInput(str(error)) from None
     session.scheduler = scheduler
     session.helpers = server.helpers
-    ending.server = server
-    server.start()
+    ending.start(server)
     left = threading.Event()
 
     def end() -> None:
@@ -372,6 +368,13 @@ class _Signals:
                 signal.signal(number, self._end)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, self._interrupted)
+
+    def start(self, server: DaemonServer) -> None:
+        """Start the server that signals end, also one that came before there was a server."""
+        self.server = server
+        server.start()
+        if self.asked:
+            server.end()
 
     def _end(self, number: int, frame: object) -> None:
         self.asked = True

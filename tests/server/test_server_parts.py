@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import stat
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zmq
@@ -26,6 +29,7 @@ from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import canonical_with_symmetry as canonical
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import Log
+from desdaemon.server import server
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
@@ -369,3 +373,21 @@ def test_folders_are_those_of_the_command_line_wherever_the_daemon_works(
     KeyStore("keys").new("laptop", "reader")
     _, options = read_options(["--keys", "keys", "--data", "data", "--bind", "tcp://127.0.0.1:6464"])
     assert (options.keys_folder, options.data_folder) == (str(tmp_path / "keys"), str(tmp_path / "data"))
+
+
+# --- signals
+
+
+def test_a_signal_that_comes_before_the_server_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the sockets are being opened there is nothing to end yet."""
+    handlers: dict[int, Any] = {}
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    done: list[str] = []
+    starting = SimpleNamespace(start=lambda: done.append("start"), end=lambda: done.append("end"))
+    signals = server._Signals()
+    signals.start(starting)  # type: ignore[arg-type]
+    assert done == ["start"]
+    early = server._Signals()
+    handlers[signal.SIGTERM](signal.SIGTERM, None)
+    early.start(starting)  # type: ignore[arg-type]
+    assert done == ["start", "start", "end"]
