@@ -182,7 +182,7 @@ def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest
     assert (int(black), white) == (sum(name.strip("[<>]").endswith(score) for name, *_ in moves), "1")
     monkeypatch.setattr("desdaemon.book.reports.umigame.MOST_POSITIONS", 1)
     assert "expected a smaller depth" in dialogue.refused("book umigame")
-    dialogue.say("play f6e6f4e3")
+    dialogue.say("play d6c3d3c4f4c5b3c2e3d2")
     assert "the position is not in the book" in dialogue.refused("book umigame")
 
 

@@ -105,16 +105,18 @@ def test_every_command_that_is_taken_back_is_tried() -> None:
 
 def test_what_was_learnt_since_stays(dialogue: BookDialogue, files: dict[str, str]) -> None:
     whole = {entry[:2] for entry in contents(dialogue.book)}
-    dialogue.say("book cut 2")
+    dialogue.say("book cut 4")
     dialogue.say("play f5d6")
     dialogue.say("book delete")
     dialogue.say("init")
-    dialogue.say("book deviate 8 16")
+    dialogue.say("play f5f4g3")
+    dialogue.say("book store")
+    dialogue.say("init")
     learnt = {entry[:2] for entry in contents(dialogue.book)}
     assert learnt - whole
     assert "book delete is taken back" in (told := dialogue.say("book undo"))
-    assert "before it: cut 2" in told
-    assert "book cut 2 is taken back" in dialogue.say("book undo")
+    assert "before it: cut 4" in told
+    assert "book cut 4 is taken back" in dialogue.say("book undo")
     assert {entry[:2] for entry in contents(dialogue.book)} == whole | learnt
     dialogue.say("book fix")
     assert verify(dialogue.book).clean
