@@ -227,6 +227,9 @@ class ClusterSearches:
             key=f"desdaemon-{'long' if batch.long else 'short'}-{self._job}-{batch.number}",
             resources={resource_of(self._own): 1},
             retries=2,
+            # By default what is submitted within 100 ms is equally urgent, and a worker takes it in the order of the
+            # keys: long before short.
+            fifo_timeout=0,
             workers=restricted,
         )
         self._sent[batch.number] = future, restricted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -31,7 +32,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 class Owner:
-    """A program that searches by a cluster; ``until`` waits for a piece of what it says."""
+    """A program that searches by a cluster; ``until`` waits for a piece of what it says, not for ever."""
 
     def __init__(self, cluster: Cluster, *arguments: str, given: str = "") -> None:
         self.process = subprocess.Popen(
@@ -50,10 +51,13 @@ class Owner:
 
     def until(self, piece: str) -> None:
         assert self.process.stdout
+        given_up = threading.Timer(TIMEOUT, self.process.kill)
+        given_up.start()
         while piece not in self.said:
             line = self.process.stdout.readline()
             assert line, self.said
             self.said += line
+        given_up.cancel()
 
     def end(self) -> int:
         """Its exit status."""
@@ -96,6 +100,18 @@ def test_a_file_of_problems_that_was_not_solved_to_its_end_is_no_success(cluster
         f"desdaemon: {file}: 7 of 12 problems were not solved: the cluster's scheduler has gone: repeat the command "
         "once there is one"
     )
+
+
+def test_a_short_problem_does_not_wait_for_the_long_one_after_it(cluster: Cluster, tmp_path: Path) -> None:
+    """The fourth problem keeps the only worker for a while, and the two after it reach it together."""
+    cluster.add("one")
+    problems = [position_of(seed, plies) for seed, plies in ((1, 54), (2, 54), (3, 54), (4, 36), (5, 54), (6, 4))]
+    file = tmp_path / "problems.obf"
+    file.write_text("".join(f"{board_text(position)};\n" for position in problems))
+    owner = Owner(cluster, "-solve", str(file), "-level", "60")
+    owner.until("\n  5|")
+    owner.process.kill()
+    owner.end()
 
 
 def position_of(seed: int, plies: int) -> Position:
