@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.engine.processors import processors
-from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
@@ -433,7 +433,7 @@ STAGES = (
             _OUT,
             _option("--plies", _plies, default=(4, 49), metavar="FIRST-LAST"),
             _option("--count", int, default=200, help="most positions of each ply in a round"),
-            _option("--rounds", int, default=2),
+            _option("--rounds", whole(1, 100), default=2),
             _NAME,
             _SEED,
             _WORKERS,

@@ -89,13 +89,12 @@ def excesses(found: list[Difference]) -> Floats:
     for row, each in zip(rows, found, strict=True):
         end = each.ply + each.depth
         row[end - 1 : end + 2] = 0.5, 1, 0.5
-    errors = np.array([each.error for each in found])[:, None]
+    errors = np.array([each.error for each in found])
     steps = (np.eye(PLIES) - np.eye(PLIES, k=1))[:-1] / STEP
-    matrix = np.concatenate([rows / errors, steps])
-    result: Floats = np.linalg.lstsq(matrix, np.concatenate([wanted / errors[:, 0], np.zeros(PLIES - 1)]), rcond=None)[
-        0
-    ]
-    return result
+    matrix = np.concatenate([rows / errors[:, None], steps])
+    right = np.concatenate([wanted / errors, np.zeros(len(steps))])
+    solution: Floats = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    return solution
 
 
 def less(network: Network, excess: Floats) -> Network:

@@ -74,4 +74,5 @@ def test_other_files_are_refused(positions, tmp_path, capfd):
     assert "linear.xz: expected a network" in capfd.readouterr().err
     assert cli.main([*arguments(positions, SHIPPED, out), "--plies", "0-2"]) == 1
     assert "no ply has 20 positions" in capfd.readouterr().err
+    assert cli.main([*arguments(positions, SHIPPED, out), "--rounds", "0"]) == 2
     assert not out.exists()
