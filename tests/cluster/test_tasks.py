@@ -70,11 +70,11 @@ def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> 
     position = START
     for move in parse_moves("f5d6c3d3c4"):
         position = position.after(move)
-    wanted = Search(position.player, position.opponent, 12)
+    wanted = Search(position.player, position.opponent, 16)
     nodes = {}
     for bits in (10, HASH_BITS):
         (found,) = state.answers("job", bits, [wanted])
-        alone = Searcher(hash_bits=bits).search(wanted.player, wanted.opponent, level_limits(12, 60))
+        alone = Searcher(hash_bits=bits).search(wanted.player, wanted.opponent, level_limits(16, 60))
         assert found is not None
         assert found.nodes == alone.nodes
         nodes[bits] = found.nodes

@@ -161,7 +161,7 @@ def test_the_shipped_weights_are_sound_and_small():
     assert isinstance(network, Network)
     assert path.stat().st_size < 6_600_000
     assert record == json.loads(path.with_suffix(".json").read_text())
-    assert {"name", "command", "positions", "validation", "options"} <= set(record)
+    assert {"name", "command", "positions", "options", "tempo"} <= set(record)
 
 
 def test_reading_weights_needs_no_heavy_library():
