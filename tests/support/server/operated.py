@@ -32,9 +32,12 @@ _open: list[Operated] = []
 
 
 def close_all() -> None:
-    """End what all `Operated` hold: files and pools of threads. For the end of a module of tests."""
+    """End what all `Operated` hold: requests, files and pools of threads. For the end of a module of tests."""
     while _open:
-        services = _open.pop().services
+        operated = _open.pop()
+        services = operated.services
+        for client in operated.clients.values():
+            services.operations.drop(client)
         services.operations.batches.close()
         services.operations.analyses.close()
         services.texts.close()
@@ -76,6 +79,8 @@ class Operated:
             share_turns=self.share_turns,
         )
         self.client = ClientRecord("tester", "admin")
+        self.clients: dict[int, ClientRecord] = {}
+        """Those that have asked for something, by their `id`."""
         self.replies: list[dict[str, Any]] = []
         self.faults: list[str] = []
         """How replies differed from the tables of the protocol, which fail the test in `ends`."""
@@ -104,7 +109,9 @@ class Operated:
         if args is not None:
             message["args"] = args
         self._ops[message["id"]] = known_operation(op)
-        self.services.operations.handle(client or self.client, message, self._reply)
+        asking = client or self.client
+        self.clients[id(asking)] = asking
+        self.services.operations.handle(asking, message, self._reply)
         return message["id"]
 
     def _reply(self, message: dict[str, Any]) -> None:
