@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -136,6 +136,20 @@ def pytest_runtest_call() -> Iterator[None]:
     """Tests have a budget where kernels run as Python."""
     with _within_budget():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what running daemons have logged with a test that fails."""
+    report = yield
+    if report.failed and "served" in sys.modules:
+        for served in sys.modules["served"].running:
+            report.sections.append((f"{served.log}", served.log.read_text(errors="replace")[-_SHOWN:]))
+    return report
+
+
+_SHOWN = 4000
+"""Characters of a log that are shown."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

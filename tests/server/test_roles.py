@@ -175,7 +175,9 @@ def test_a_revoked_key_hears_no_more_events_and_what_it_had_in_flight_ends(locke
             socket.connect(locked.events(endpoint))
             until(lambda socket=socket: admin.final("book.info") and socket.poll(100))  # type: ignore[misc]
         running = peer.request("analyze", {"level": 60, "book": "ignore"})
-        assert peer.final("ping") == {}
+        pinged = peer.request("ping")
+        reply = peer.reply()
+        assert (reply["id"], reply["type"]) == (pinged, "final"), reply
         assert keys(folder / "keys", "revoke", "leaving").returncode == 0
         ended = peer.replies(running)[-1]
         assert (ended["error"]["code"], ended["id"]) == ("forbidden", running)

@@ -118,10 +118,16 @@ class Served:
 def serving(folder: Path, *arguments: str, program: tuple[str, ...] = REAL, **environment: str) -> Iterator[Served]:
     """A daemon for the length of a block."""
     served = Served(folder, *arguments, program=program, **environment)
+    running.append(served)
     try:
         yield served
     finally:
+        running.remove(served)
         served.end()
+
+
+running: list[Served] = []
+"""Daemons of `serving`, whose logs are shown with a test that fails."""
 
 
 def line_of(seed: int, plies: int) -> str:
