@@ -24,7 +24,7 @@ from desdaemon.engine.layout import NETWORK_SHIFT, PLIES
 from desdaemon.protocol.othello.rules import legal_moves
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .labelling.labels import HASH_BITS, score_here, search_all
+from .labelling.labels import HASH_BITS, choose, score_here, search_all
 from .store import Arrays, StageProgress, TrainingError, load, save_json
 
 Floats = NDArray[np.float64]
@@ -106,13 +106,8 @@ def less(network: Network, excess: Floats) -> Network:
     return network._replace(heads=tuple(heads))
 
 
-def _sample(arrays: Arrays, plies: tuple[int, int], count: int, seed: int) -> NDArray[np.int64]:
-    """Return up to ``count`` training rows of each ply, drawn at random, whose side to move has a move."""
-    starts, chosen = np.searchsorted(arrays["plies"], np.arange(62)), []
-    for ply in range(plies[0], plies[1] + 1):
-        rows = np.arange(starts[ply], starts[ply + 1])[~arrays["held"][starts[ply] : starts[ply + 1]]]
-        chosen.append(np.random.default_rng([seed, 7, ply]).permutation(rows)[:count])
-    rows = np.concatenate(chosen)
+def _movable(arrays: Arrays, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of ``rows`` whose side to move has a move."""
     boards = zip(arrays["players"][rows].tolist(), arrays["opponents"][rows].tolist(), strict=True)
     return np.asarray(rows[[legal_moves(*board) != 0 for board in boards]], np.int64)
 
@@ -145,7 +140,7 @@ def run(
     arrays, made = load(positions)
     total = np.zeros(PLIES)
     for number in range(rounds):
-        rows = _sample(arrays, plies, count, seed + number)
+        rows = _movable(arrays, choose(arrays, *plies, count, seed + number, arrays["held"]))
         players, opponents = arrays["players"][rows], arrays["opponents"][rows]
         score = score_here(out if number else weights, workers, HASH_BITS)
         scores = [

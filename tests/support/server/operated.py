@@ -36,7 +36,7 @@ def close_all() -> None:
     while _open:
         operated = _open.pop()
         services = operated.services
-        for client in operated.clients.values():
+        for client in operated.clients:
             services.operations.drop(client)
         services.operations.batches.close()
         services.operations.analyses.close()
@@ -79,8 +79,8 @@ class Operated:
             share_turns=self.share_turns,
         )
         self.client = ClientRecord("tester", "admin")
-        self.clients: dict[int, ClientRecord] = {}
-        """Those that have asked for something, by their `id`."""
+        self.clients: set[ClientRecord] = set()
+        """Those that have asked for something."""
         self.replies: list[dict[str, Any]] = []
         self.faults: list[str] = []
         """How replies differed from the tables of the protocol, which fail the test in `ends`."""
@@ -110,7 +110,7 @@ class Operated:
             message["args"] = args
         self._ops[message["id"]] = known_operation(op)
         asking = client or self.client
-        self.clients[id(asking)] = asking
+        self.clients.add(asking)
         self.services.operations.handle(asking, message, self._reply)
         return message["id"]
 
