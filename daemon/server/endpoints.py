@@ -44,7 +44,7 @@ class Acceptor:
         self.endpoints: list[str] = []
         self.events: list[str] = []
         self.listening: list[tuple[socket.socket, SocketKind]] = []
-        self._known: dict[str, AllowedKey] = {}
+        self._known: dict[str, AllowedKey] | None = None
         self._own_keys: tuple[bytes, bytes] | None = None
         """The daemon's public and secret key; None without ``keys``."""
         if keys is not None:
@@ -98,16 +98,16 @@ class Acceptor:
             return False
 
     def keys_changed(self) -> bool:
-        """Return whether the list of keys has changed since the last call. The first call compares it with an empty
-        list, and a list that cannot be used counts as empty.
+        """Return whether the list of keys was read again since the last call, or has become usable or unusable. So a
+        key is noticed that was allowed and revoked between two calls: its client may have come in meanwhile.
         """
         if self.keys is None:
             return False
         try:
-            allowed = dict(self.keys.allowed())
+            allowed = self.keys.allowed()
         except BadInput:
-            allowed = {}
-        changed, self._known = allowed != self._known, allowed
+            allowed = None
+        changed, self._known = allowed is not self._known, allowed
         return changed
 
     def close(self) -> None:

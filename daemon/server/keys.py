@@ -64,14 +64,15 @@ class KeyStore:
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """Return the allowed clients by public key, reading a changed file again; {} without a file. Raises `BadInput`
-        if others can write the file or it has a wrong line.
+        """Return the allowed clients by public key; {} without a file. It is the same dictionary until the file has
+        changed and was read again. Raises `BadInput` if others can write the file or it has a wrong line.
         """
         path = self.folder / _ALLOWED
         try:
             status = path.stat()
         except FileNotFoundError:
-            self._stamp, self._allowed = None, {}
+            if self._stamp:
+                self._stamp, self._allowed = None, {}
             return self._allowed
         if platform.open_to_others(status, 0o022):
             raise BadInput(f"{path}: others can change who may connect: chmod go-w it")

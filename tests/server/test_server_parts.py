@@ -30,7 +30,7 @@ from desdaemon.protocol.othello.rules import canonical_with_symmetry as canonica
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import Log
 from desdaemon.server import server
-from desdaemon.server.endpoints import is_loopback, open_acceptors
+from desdaemon.server.endpoints import Acceptor, is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 
@@ -195,6 +195,33 @@ def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.Capt
     for wrong in (["new", "../x"], ["new", "x", "--role", "king"], ["allow", "x", "short"], ["new", "server"]):
         assert keys_main([*wrong, "--keys", folder]) == 1
     assert keys_main(["nonsense"]) == 2
+
+
+def test_a_key_that_came_and_went_between_two_looks_is_noticed(tmp_path: Path) -> None:
+    folder = str(tmp_path / "keys")
+    mine = KeyStore(folder)
+    mine.new("anna", "admin")
+    acceptor = Acceptor("", "reader", KeyStore(folder))
+    assert acceptor.keys_changed()
+    assert not acceptor.keys_changed()
+    mine.new("bert", "editor")
+    (bert,) = (key.public for key in mine.allowed().values() if key.name == "bert")
+    assert acceptor.role_of(bert) == ("bert", "editor")
+    mine.revoke("bert")
+    assert acceptor.keys_changed()
+    assert acceptor.role_of(bert)[1] == ""
+    assert not acceptor.keys_changed()
+
+
+def test_a_list_that_cannot_be_used_for_a_while_is_noticed_twice(tmp_path: Path) -> None:
+    keys = KeyStore(str(tmp_path / "keys"))
+    keys.new("anna", "admin")
+    acceptor = Acceptor("", "reader", keys)
+    acceptor.keys_changed()
+    for mode in (0o622, 0o600):
+        (tmp_path / "keys" / "allowed").chmod(mode)
+        assert acceptor.keys_changed()
+        assert not acceptor.keys_changed()
 
 
 def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
