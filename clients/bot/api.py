@@ -1,7 +1,7 @@
 """Requests to a site with lichess's API: streams of JSON lines, and posts.
 
 After a broken connection, an unreadable answer or a status other than 200 and 400 to 499, a request is sent again after
-1, 2, 4 ... up to 60 seconds; after status 429 (slow down), a minute later, as the API asks.
+1, 2, 4 ... up to 60 seconds. After status 429 (slow down) no request is sent for a minute, as the API asks.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -48,7 +49,8 @@ class Api:
         """``token`` is sent with each request; ``tell`` is called with a message about each wait. Setting ``closing``
         ends waits and streams.
 
-        Raises `BadInput` for an ``url`` other than ``https://HOST``; on this machine http will do.
+        Raises `BadInput` for an ``url`` other than ``https://HOST``; on this machine http will do. A token that is not
+        of ASCII raises it too.
         """
         try:
             parts = urlsplit(url)
@@ -60,11 +62,15 @@ class Api:
             raise BadInput(f"--server {quoted(url)}: expected https://HOST")
         if parts.scheme == "http" and not local:
             raise BadInput(f"--server {quoted(url)}: expected https: the token is a password")
+        if not token.isascii():
+            raise BadInput("expected a token of ASCII characters")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, port
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"desdaemon/{__version__}"}
         self._tell = tell
         self._closing = closing
         self._posts = threading.Lock()
+        self._resume_at = 0.0
+        """Until when, in seconds of the monotonic clock, the site wants no requests."""
 
     def get(self, path: str) -> Any:
         """Return the JSON object that answers a GET; {} if the answer is empty. Raises `ApiRefusal`, and
@@ -138,6 +144,8 @@ class Api:
         Raises `ApiRefusal` if the server refuses the request for good, `_Later` if it may be sent again, and
         `InterruptedError` once the bot ends.
         """
+        if self._closing.wait(max(0.0, self._resume_at - time.monotonic())):
+            raise InterruptedError
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=SILENCE_S)
         headers = dict(self._headers)
@@ -147,6 +155,7 @@ class Api:
             connection.request(method, path, None if form is None else urlencode(form), headers)
             response = connection.getresponse()
             if response.status == 429:
+                self._resume_at = time.monotonic() + SLOW_DOWN_S
                 raise _Later(SLOW_DOWN_S, "told to slow down")
             if 400 <= response.status < 500:
                 raise ApiRefusal(response.status, _error_of(response.read(_LONGEST_LINE), response))

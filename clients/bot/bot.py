@@ -47,6 +47,9 @@ games that go on are taken up at the next start.
 LAG_MS = 500.0
 """Ms subtracted from the time on the server's clock, for the delay of the network."""
 
+_START_S = 30.0
+"""Seconds for which an accepted challenge keeps a place for its game."""
+
 _FAULTS = 3
 """Faults of the engine at one move after which the bot resigns."""
 
@@ -128,8 +131,12 @@ class Bot:
         self._account = ""
         self._games: dict[str, threading.Thread] = {}
         """Games in play, by id."""
-        self._accepted: set[str] = set()
-        """Accepted challenges whose games have not begun."""
+        self._accepted: dict[str, float] = {}
+        """Accepted challenges whose games have not begun, and until when each keeps a place, in seconds of the
+        monotonic clock: the game of a rematch has another id, and that of a challenge may be aborted at once.
+        """
+        self._finished: set[str] = set()
+        """Games that are over, so that none is taken up again by an event that comes late."""
 
     def run(self, *, upgrade: bool = False) -> None:
         """Answer challenges and start their games, without end. With ``upgrade`` the account is first made a bot's, for
@@ -149,7 +156,13 @@ class Bot:
             self._take(event)
 
     def finish(self) -> None:
-        """Tell the user that games are still played, and wait for their end."""
+        """Tell the user that games are still played, and wait for their end, also those that were accepted and have not
+        begun.
+        """
+        with self._lock:
+            accepted = list(self._accepted)
+        for game in accepted:
+            self._begin(game)
         with self._lock:
             threads = list(self._games.values())
         if threads:
@@ -175,6 +188,7 @@ class Bot:
         if challenge.opponent == self._account.lower():
             return
         with self._lock:
+            self._accepted = {name: until for name, until in self._accepted.items() if until > time.monotonic()}
             busy = len(self._games) + len(self._accepted) >= self._most
         reason = self._rules.refusal(challenge) or ("later" if busy else "")
         _tell(f"{challenge.opponent}'s challenge: {f'declined ({reason})' if reason else 'accepted'}")
@@ -183,19 +197,19 @@ class Bot:
             self._api.post(f"{where}/decline", {"reason": reason})
             return
         with self._lock:
-            self._accepted.add(challenge.id)
+            self._accepted[challenge.id] = time.monotonic() + _START_S
         try:
             self._api.post(f"{where}/accept")
         except ApiRefusal:
             with self._lock:
-                self._accepted.discard(challenge.id)
+                self._accepted.pop(challenge.id, None)
             raise
 
     def _begin(self, game: str) -> None:
         with self._lock:
-            # A game has the id of its challenge.
-            self._accepted.discard(game)
-            if game in self._games:
+            # A game has the id of its challenge, unless it is a rematch.
+            self._accepted.pop(game, None)
+            if game in self._games or game in self._finished:
                 return
             thread = threading.Thread(target=self._game, args=(game,), name=f"game {game}", daemon=True)
             self._games[game] = thread
@@ -205,7 +219,7 @@ class Bot:
         try:
             with contextlib.suppress(InterruptedError):
                 _Game(self._api, game, self._account, self._player).play(partial(self._over, game))
-        except (ApiRefusal, BadInput, EngineFault) as error:
+        except (ApiRefusal, BadInput) as error:
             _tell(f"game {game}: {error}")
         finally:
             with self._lock:
@@ -224,6 +238,7 @@ class Bot:
                 write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
             # The next game may begin while this one's engine ends.
             self._games.pop(game, None)
+            self._finished.add(game)
 
 
 class _Game:
@@ -242,8 +257,8 @@ class _Game:
     def play(self, over: Callable[[Over], None]) -> None:
         """Play the game to its end, then call ``over`` and end the engine.
 
-        Raises `ApiRefusal` if the site refuses the stream, `BadInput` for a stream that cannot be read, `EngineFault`
-        after a resignation, and `InterruptedError` when the bot ends first.
+        Raises `ApiRefusal` if the site refuses the stream or a resignation, `BadInput` for a stream that cannot be
+        read, and `InterruptedError` when the bot ends first.
         """
         try:
             for message in self._api.lines(self._stream):
@@ -258,24 +273,31 @@ class _Game:
                 self._player.close()
 
     def _move(self, turn: BotTurn) -> None:
-        position = turn.record.final
+        """Send the engine's move, or resign."""
         move = self._chosen(turn)
-        try:
-            self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
-        except ApiRefusal as refusal:
-            # If the game has gone on or ended meanwhile, the stream says so.
-            _tell(f"{move_text(move)} was refused: {refusal}")
-            if refusal.status == 400 and self._table.other_ranks():
-                self._api.post(f"{self._where}/move/{quote(self._table.move_name(position, move), safe='@')}")
+        if move is None:
+            self._api.post(f"{self._where}/resign")
+            return
+        for _ in range(2):
+            name = self._table.move_name(turn.record.final, move)
+            try:
+                self._api.post(f"{self._where}/move/{quote(name, safe='@')}")
+                self._table.moved()
+                return
+            except ApiRefusal as refusal:
+                # If the game has gone on or ended meanwhile, the stream says so.
+                _tell(f"{move_text(move)} was refused: {refusal}")
+                if refusal.status != 400 or not self._table.other_ranks():
+                    return
 
-    def _chosen(self, turn: BotTurn) -> int:
+    def _chosen(self, turn: BotTurn) -> int | None:
         """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
-        at one move the bot resigns and `EngineFault` is raised.
+        at one move None is returned.
         """
         begun = time.monotonic()
         if turn.record.final.must_pass:
             return PASS
-        for fault_number in range(1, _FAULTS + 1):
+        for _ in range(_FAULTS):
             try:
                 return self._engine_move(turn, begun)
             except EngineFault as fault:
@@ -283,10 +305,7 @@ class _Game:
                 if self._player is not None:
                     self._player.process.kill()
                     self._player = None
-                if fault_number == _FAULTS:
-                    self._api.post(f"{self._where}/resign")
-                    raise
-        raise AssertionError
+        return None
 
     def _engine_move(self, turn: BotTurn, begun: float) -> int:
         """Return the engine's move; the turn has ``begun`` on the monotonic clock. Raises `EngineFault`."""
@@ -332,4 +351,5 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 
 def _tell(text: str) -> None:
-    logs.message(text, "desdaemon bot")
+    """Print a message, without the control characters that names from the site may have."""
+    logs.message("".join(c for c in text if c.isprintable()), "desdaemon bot")

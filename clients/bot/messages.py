@@ -25,6 +25,9 @@ from desdaemon.protocol.othello.rules import PASS, squares
 OTHELLO = "flipello"
 """The site's key of Othello among its variants."""
 
+_START_PLACEMENTS = ("8/8/8/3pP3/3Pp3/8/8/8", "8/8/8/3Pp3/3pP3/8/8/8")
+"""The start of Othello in the site's FEN, as it is and mirrored top to bottom."""
+
 PLAYING = ("created", "started")
 """Statuses of a game in play."""
 
@@ -49,6 +52,8 @@ class Challenge(NamedTuple):
     variant: str
     rated: bool
     clock: tuple[float, float] | None
+    usual_start: bool = True
+    """Whether the game begins with the position that Othello begins with."""
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Challenge:
@@ -68,8 +73,9 @@ class Challenge(NamedTuple):
                 variant,
                 data["rated"] is True,
                 clock,
+                _is_start(data.get("initialFen")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise BadInput("a challenge without the fields that the API has") from None
 
 
@@ -89,7 +95,7 @@ class Rules(NamedTuple):
     def refusal(self, challenge: Challenge) -> str:
         """Return the API's reason for declining a challenge; "" to accept."""
         welcome = self.bots if challenge.bot else self.people
-        if challenge.variant != OTHELLO:
+        if challenge.variant != OTHELLO or not challenge.usual_start:
             return "variant"
         if not welcome and challenge.opponent not in self.names:
             return "noBot" if challenge.bot else "onlyBot" if self.bots else "generic"
@@ -134,12 +140,16 @@ class GameTable:
         """Whether ranks are counted from below, as in chess; then the initial discs are mirrored."""
         self._begun = False
         """Whether the first message has come."""
+        self._answered = -1
+        """The number of moves in the last position that the bot has moved in, as far as this stream shows."""
 
     def hear(self, message: Mapping[str, Any]) -> BotTurn | Over | None:
         """Note a message of the game's stream. Returns the bot's turn or the end of the game; None for all other
-        messages, such as chat, the opponent's turn, and any before the first ``gameFull``.
+        messages, such as chat, the opponent's turn, a position that the bot has moved in, and any before the first
+        ``gameFull``.
 
-        Raises `BadInput` for another variant, for a game of others, and for a game that cannot be read.
+        Raises `BadInput` for another variant, another initial position, a game of others, and for a game that cannot be
+        read.
         """
         kind = message.get("type")
         state: Any = message
@@ -154,13 +164,20 @@ class GameTable:
         status = str(state.get("status", ""))
         if status not in PLAYING:
             return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))
-        final = self._record.final
-        if final.over or final.black_to_move != self._black:
+        if self._record.final.must_pass and self._record.final.black_to_move != self._black:
+            # The opponent's pass may be left out. If it is not, the site refuses the move, and the pass comes.
+            self._record = self._record._replace(moves=(*self._record.moves, PlayedMove(PASS, 0.0)))
+        final, count = self._record.final, len(self._record.moves)
+        if final.over or final.black_to_move != self._black or count <= self._answered:
             return None
         left = state.get("wtime" if self._black else "btime", state.get("p1time" if self._black else "p2time", 0))
-        if not isinstance(left, int | float):
-            raise BadInput(f"a clock of {quoted(str(left))}: expected milliseconds")
-        return BotTurn(self._record, float(left))
+        return BotTurn(self._record, _ms(left))
+
+    def moved(self) -> None:
+        """Note that the site has taken the bot's move: messages of this stream about positions up to the last one, such
+        as those about a draw that was offered meanwhile, are no turns.
+        """
+        self._answered = len(self._record.moves)
 
     def move_name(self, position: Position, move: int) -> str:
         """Return a move in the API's notation.
@@ -188,12 +205,16 @@ class GameTable:
         key = message.get("variant", {}).get("key", "") if isinstance(message.get("variant"), Mapping) else ""
         if key != OTHELLO:
             raise BadInput(f"variant {quoted(str(key))}: expected {OTHELLO}")
+        fen = message.get("initialFen")
+        if not _is_start(fen):
+            raise BadInput(f"initial position {quoted(str(fen))}: expected that of Othello")
         clock = message.get("clock")
         times = (clock.get("initial", 0), clock.get("increment", 0)) if isinstance(clock, Mapping) else (0, 0)
-        terms = ClockTerms(*(float(ms) if isinstance(ms, int | float) else 0.0 for ms in times))
+        terms = ClockTerms(*map(_ms, times))
         self._black = black[0] == self._account
         self._record = GameRecord(START, (), black[1], white[1], terms, terms)
         self._begun = True
+        self._answered = -1
 
     @staticmethod
     def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
@@ -229,3 +250,15 @@ class GameTable:
 
     def _square(self, move: int) -> str:
         return square_text(move ^ _OTHER_RANKS if self._from_below else move).lower()
+
+
+def _is_start(fen: object) -> bool:
+    """Return whether ``fen`` stands for the position that Othello begins with; None and "" do."""
+    return fen in (None, "", "startpos") or re.split(r"[\[ ]", str(fen))[0] in _START_PLACEMENTS
+
+
+def _ms(value: object) -> float:
+    """Return a time in ms. Raises `BadInput` if it is no number, or more than ten years."""
+    if not isinstance(value, int | float) or not abs(value) < 3e11:
+        raise BadInput(f"a clock of {quoted(str(value)[:40])}: expected milliseconds")
+    return float(value)

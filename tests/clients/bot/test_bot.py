@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from bot_site import TOKEN, Site
 from pretended_players import fake
 
 from desdaemon.clients.bot import api
-from desdaemon.clients.bot.bot import _Game
-from desdaemon.clients.bot.messages import BotTurn
+from desdaemon.clients.bot.bot import Bot, _Game
+from desdaemon.clients.bot.messages import BotTurn, Rules
 from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.engine_protocols import EngineClient, start_player
+from desdaemon.clients.match.process_groups import ProcessGroups
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START
@@ -196,6 +201,11 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.
         main([str(path)])
     assert "others may read this token" in capsys.readouterr().err
     path.chmod(0o600)
+    path.write_text("sch\u00f6n")
+    with pytest.raises(SystemExit, match="2"):
+        main([str(path)])
+    assert "expected a token of ASCII" in capsys.readouterr().err
+    path.write_text(TOKEN)
     with pytest.raises(SystemExit, match="2"):
         main([str(path), "--server", "http://example.org"])
     assert "expected https" in capsys.readouterr().err
@@ -234,6 +244,187 @@ def test_an_engine_is_told_the_site_s_clock_before_each_move(
     game._player.close()
     told = [float(found) for found in re.findall(TOLD_LEFT[protocol], log.read_text())]
     assert told == [56.5, 39.5, 0.1]
+
+
+class Script(api.Api):
+    """The site as a list of what its streams say; posts are noted in ``posts``, and answered by ``refuse``."""
+
+    def __init__(
+        self, streams: dict[str, list[dict[str, Any]]], refuse: Callable[[str], str] = lambda path: ""
+    ) -> None:
+        super().__init__("https://localhost", TOKEN, print, threading.Event())
+        self.streams, self.refuse = streams, refuse
+        self.posts: list[str] = []
+
+    def get(self, path: str) -> Any:
+        return {"id": "thebot", "title": "BOT"}
+
+    def post(self, path: str, form: Mapping[str, str] | None = None) -> None:
+        self.posts.append(path + "".join(f" {value}" for value in (form or {}).values()))
+        if said := self.refuse(path):
+            raise api.ApiRefusal(400, said)
+
+    def lines(self, path: str) -> Iterator[dict[str, Any]]:
+        yield from self.streams[path]
+        raise InterruptedError
+
+
+def states(*moves: str, end: str = "") -> list[dict[str, Any]]:
+    """The stream of a game in which the bot has Black: its state after each of these moves, written together."""
+    times = {"wtime": 60_000, "btime": 60_000}
+    said: list[dict[str, Any]] = [{"type": "gameState", "moves": one, **times, "status": "started"} for one in moves]
+    players = {"p1": {"id": "thebot", "name": "TheBot"}, "p2": {"id": "ann", "name": "Ann"}}
+    said[0] = {"type": "gameFull", "variant": {"key": "flipello"}, **players, "state": said[0]}
+    return said + ([{**said[-1], "type": "gameState", "moves": moves[-1], "status": end}] if end else [])
+
+
+def scripted(script: Script, *, engine: str = "first", games: str = "", most: int = 1) -> Bot:
+    """A bot that accepts people; its engine plays the first or last legal move in reading order."""
+    return Bot(script, Rules(people=True), command_of(fake("gtp", engine)), "gtp", ProcessGroups(), most, games)
+
+
+def heard(bot: Bot) -> None:
+    """Let the bot hear all that its script says, and its games end."""
+    with pytest.raises(InterruptedError):
+        bot.run()
+    bot.finish()
+
+
+EVENTS, GAME = "/api/stream/event", "/api/bot/game/stream/one"
+START_ONE = {"type": "gameStart", "game": {"id": "one"}}
+
+
+def test_a_move_is_not_thought_about_again_when_its_state_comes_again(tmp_path: Path) -> None:
+    """As it does where a draw is offered."""
+    script = Script({EVENTS: [START_ONE], GAME: states("", "", "P@d6", "P@d6 P@c6", "P@d6 P@c6", end="resign")})
+    heard(scripted(script))
+    assert len([path for path in script.posts if "/move/" in path]) == 2
+
+
+def test_a_first_move_whose_answer_is_lost_does_not_end_the_game(tmp_path: Path) -> None:
+    """It is sent again and refused, as is the other way of writing it."""
+    played = ["P@d6", "P@d6 P@c6"]
+    script = Script(
+        {EVENTS: [START_ONE], GAME: states("", *played, end="resign")},
+        lambda path: "Not your turn" if "/move/" in path and len(script.posts) <= 2 else "",
+    )
+    heard(scripted(script, games=str(tmp_path / "games.txt")))
+    assert len(script.posts) == 3
+    assert [len(game.record.moves) for game in read_games(str(tmp_path / "games.txt"))] == [2]
+
+
+def test_an_engine_that_fails_resigns_and_the_game_is_kept(tmp_path: Path) -> None:
+    """The third time that it fails at one move."""
+    script = Script({EVENTS: [START_ONE], GAME: states("P@d6 P@c6", end="resign")})
+    heard(scripted(script, engine="crash", games=str(tmp_path / "games.txt")))
+    assert script.posts == ["/api/bot/game/one/resign"]
+    assert len(list(read_games(str(tmp_path / "games.txt")))) == 1
+
+
+def challenge(name: str) -> dict[str, Any]:
+    return {
+        "type": "challenge",
+        "challenge": {
+            "id": name,
+            "challenger": {"id": "ann", "name": "Ann", "title": None},
+            "variant": {"key": "flipello"},
+            "rated": False,
+            "timeControl": {"type": "clock", "limit": 300, "increment": 0},
+        },
+    }
+
+
+def test_a_game_that_never_begins_keeps_its_place_for_a_while_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a rematch, whose game has another id than what was accepted, or an aborted game."""
+    now = 0.0
+
+    def events() -> Iterator[dict[str, Any]]:
+        nonlocal now
+        for name in ("a", "b", "c"):
+            yield challenge(name)
+            now += 20
+
+    monkeypatch.setattr("desdaemon.clients.bot.bot.time", SimpleNamespace(monotonic=lambda: now))
+    script = Script({EVENTS: events(), "/api/bot/game/stream/c": []})  # type: ignore[dict-item]
+    heard(scripted(script))
+    assert script.posts == ["/api/challenge/a/accept", "/api/challenge/b/decline later", "/api/challenge/c/accept"]
+
+
+def test_a_game_that_begins_after_ctrl_c_is_played(tmp_path: Path) -> None:
+    """Its challenge was accepted before; the stream of events is read no more."""
+    script = Script({EVENTS: [challenge("one")], GAME: states("", end="aborted")})
+    heard(scripted(script))
+    assert script.posts == ["/api/challenge/one/accept", "/api/bot/game/one/move/P@d6"]
+
+
+def test_a_finished_game_is_kept_once(tmp_path: Path) -> None:
+    """Although an event about it comes late."""
+    script = Script({GAME: states("P@d6 P@c6", end="resign")})
+    bot = scripted(script, games=str(tmp_path / "games.txt"))
+    for _ in range(2):
+        script.streams[EVENTS] = [START_ONE]
+        heard(bot)
+    assert len(list(read_games(str(tmp_path / "games.txt")))) == 1
+
+
+def test_what_strangers_send_is_shown_without_control_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strange = challenge("one")
+    strange["challenge"]["challenger"]["id"] = "ann\x1b[2J"
+    strange["challenge"]["rated"] = True
+    heard(scripted(Script({EVENTS: [strange]})))
+    said = capsys.readouterr().err
+    assert "ann" in said
+    assert "\x1b" not in said
+
+
+def test_streams_come_in_any_pieces() -> None:
+    """Chunks end in the middle of lines and of letters, empty lines keep it alive, unknown messages pass through."""
+    texts = [{"type": "chatLine", "text": "Größe ⚫ 🂡"}, {"type": "x"}, {"type": "gameState", "moves": "ß"}]
+    body = b"\n\n".join(json.dumps(one, ensure_ascii=False).encode() for one in texts) + b"\n"
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer += b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    closing = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with server.accept()[0] as one:
+                one.recv(4096)
+                for at in range(0, len(answer), 7):
+                    one.sendall(answer[at : at + 7])
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        client = api.Api(f"http://127.0.0.1:{server.getsockname()[1]}", TOKEN, print, closing)
+        assert list(itertools.islice(client.lines("/api/stream/event"), 3)) == texts
+        thread.join()
+
+
+def test_all_requests_wait_when_the_site_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that is asked for again too, not the refused post alone."""
+    monkeypatch.setattr(api, "SLOW_DOWN_S", 0.5)
+    site = Site(slow_down=1)
+    told = threading.Event()
+    closing = threading.Event()
+    with site.running():
+        client = api.Api(site.url, TOKEN, lambda text: told.set(), closing)
+
+        def post() -> None:
+            with contextlib.suppress(InterruptedError):
+                client.post("/api/challenge/one/decline")
+
+        thread = threading.Thread(target=post, daemon=True)
+        thread.start()
+        assert told.wait(WAIT_S)
+        before = time.monotonic()
+        site.slow_down = 0
+        client.get("/api/account")
+        assert time.monotonic() - before > 0.3
+        closing.set()
+        thread.join()
 
 
 @pytest.mark.slow

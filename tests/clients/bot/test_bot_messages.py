@@ -20,6 +20,8 @@ CHALLENGE = {
     "rated": False,
     "timeControl": {"type": "clock", "limit": 300, "increment": 3},
 }
+SITE_START = "8/8/8/3pP3/3Pp3/8/8/8"
+"""The start of Othello as the site writes it; capitals are the discs of the side that moves first."""
 BOT = {"id": "deep", "name": "Deep", "title": "BOT"}
 
 
@@ -40,6 +42,10 @@ BOT = {"id": "deep", "name": "Deep", "title": "BOT"}
         (Rules(people=True), {"timeControl": {"type": "unlimited"}}, "timeControl"),
         (Rules(people=True), {"timeControl": {"type": "clock", "limit": 15, "increment": 0}}, "tooFast"),
         (Rules(people=True), {"timeControl": {"type": "clock", "limit": 7200, "increment": 0}}, "tooSlow"),
+        (Rules(people=True), {"timeControl": {"type": "correspondence", "daysPerTurn": 3}}, "timeControl"),
+        (Rules(people=True), {"initialFen": f"{SITE_START}[PPpp] w - - 0 1"}, ""),
+        (Rules(people=True), {"initialFen": None}, ""),
+        (Rules(people=True), {"initialFen": "8/8/8/3pp3/3PP3/8/8/8[PPpp] w - - 0 1"}, "variant"),
     ],
 )
 def test_challenges_are_answered_by_the_rules(rules: Rules, changes: dict[str, object], reason: str) -> None:
@@ -50,6 +56,11 @@ def test_challenges_are_answered_by_the_rules(rules: Rules, changes: dict[str, o
 def test_a_challenge_without_a_field_is_told(missing: str) -> None:
     with pytest.raises(BadInput):
         Challenge.read({name: value for name, value in CHALLENGE.items() if name != missing})
+
+
+def test_a_challenge_with_an_endless_clock_is_told() -> None:
+    with pytest.raises(BadInput):
+        Challenge.read({**CHALLENGE, "timeControl": {"type": "clock", "limit": 10**400, "increment": 0}})
 
 
 def full(moves: str, *, black: str = "thebot", status: str = "started", **state: object) -> dict[str, object]:
@@ -129,6 +140,67 @@ def test_chat_and_strange_messages_change_nothing() -> None:
     assert isinstance(table.hear(full("")), BotTurn)
     assert table.hear({"type": "chatLine", "username": "ann", "text": "resign; rm -rf ~", "room": "player"}) is None
     assert table.hear({}) is None
+    assert table.hear({"type": "opponentGone", "gone": True, "claimWinInSeconds": 8}) is None
+
+
+def state(moves: str) -> dict[str, object]:
+    return {"type": "gameState", "moves": moves, "wtime": 1, "btime": 1, "status": "started"}
+
+
+def test_a_state_from_before_the_bot_s_move_is_no_turn() -> None:
+    """As when a draw is offered while it thinks. A new stream may show that the site has lost the move."""
+    table = GameTable("thebot")
+    assert isinstance(table.hear(full("P@f4 P@d3")), BotTurn)
+    assert isinstance(table.hear(state("P@f4 P@d3")), BotTurn)
+    table.moved()
+    assert table.hear(state("P@f4 P@d3")) is None
+    assert table.hear(state("P@f4 P@d3 P@c4")) is None
+    assert isinstance(table.hear(full("P@f4 P@d3")), BotTurn)
+    table.moved()
+    assert isinstance(table.hear(state("P@f4 P@d3 P@c4 P@f3")), BotTurn)
+
+
+@given(st.integers(0, 10_000))
+def test_where_passes_are_left_out_the_bot_moves_again(seed: int) -> None:
+    """Whenever a side has a move after its own because the other has none."""
+    cells, black, choices, texts = referee.start(), True, random.Random(seed), []
+    while not referee.game_over(cells):
+        moves = referee.legal_moves(cells)
+        if not moves:
+            cells, black = referee.passed(cells), not black
+            event = GameTable("thebot").hear(full(" ".join(texts), black="thebot" if black else "ann"))
+            assert isinstance(event, BotTurn)
+            assert event.record.final.black_to_move == black
+            assert event.record.final.moves
+            continue
+        square = choices.choice(moves)
+        texts.append(f"P@{referee.name(square ^ 56).lower()}")
+        cells, black = referee.play(cells, square), not black
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(st.data(), VALUES)
+def test_strange_values_are_told(data: st.DataObject, value: object) -> None:
+    """Whatever stands in one field, at any depth, a message is understood or `BadInput`."""
+    for message, read in (
+        ({**CHALLENGE, "initialFen": ""}, Challenge.read),
+        (full("P@f4 P@d3"), GameTable("thebot").hear),
+    ):
+        fields: dict[str, object] = {**message, "clock": {"initial": 1, "increment": 0}, "initialFen": "startpos"}
+        inside = data.draw(st.sampled_from([name for name, one in fields.items() if isinstance(one, dict)]))
+        for name in (data.draw(st.sampled_from(sorted(fields))), inside):
+            old = fields[name]
+            fields[name] = {**old, data.draw(st.sampled_from(sorted(old))): value} if isinstance(old, dict) else value
+        try:
+            read(fields)
+        except BadInput:
+            continue
 
 
 @pytest.mark.parametrize(
@@ -137,9 +209,11 @@ def test_chat_and_strange_messages_change_nothing() -> None:
         full("P@a1"),
         full("P@f4 nonsense"),
         {**full(""), "variant": {"key": "antiflipello"}},
+        {**full(""), "initialFen": "8/8/8/3pp3/3PP3/8/8/8[PPpp] w - - 0 1"},
         {**full(""), "white": {"id": "bob"}, "black": {"id": "ann"}},
         {**full(""), "state": None},
         full("", wtime="soon"),
+        full("", wtime=10**400),
     ],
 )
 def test_a_game_that_cannot_be_followed_is_told(message: dict[str, object]) -> None:
