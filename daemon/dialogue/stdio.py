@@ -112,7 +112,7 @@ class _StandardDialogue:
         if editor:
             from .terminal import PromptingOutput
 
-            self.output = self._prompting = PromptingOutput(output, PROMPT)
+            self.output = self._prompting = PromptingOutput(output, PROMPT, lines.peek)
 
     def run(self) -> int:
         """Hold the dialogue, then close the sockets beside it, the jobs and the book. Returns the exit status."""

@@ -73,15 +73,17 @@ def history_file() -> str:
 
 
 class PromptingOutput:
-    """A `DialogueOutput` for a terminal where a line editor shows the prompt: a prompt is not written, but the `flush`
-    after it sets ``prompted``.
+    """A `DialogueOutput` for a terminal where a line editor shows the prompt: the `flush` after a prompt sets
+    ``prompted``. A prompt is only written if the next line was typed before it.
 
     The dialogue's thread writes; any thread may call `free`.
     """
 
-    def __init__(self, output: DialogueOutput, prompt: str) -> None:
+    def __init__(self, output: DialogueOutput, prompt: str, waits: Callable[[], object]) -> None:
+        """``waits`` returns a true value while lines that were typed before a prompt wait for the dialogue."""
         self._output = output
         self._prompt = prompt
+        self._waits = waits
         self._due = False
         """Whether the prompt was written last and not flushed yet."""
         self._free = True
@@ -124,7 +126,12 @@ class PromptingOutput:
         if self._due:
             self._due = False
             self._claim()
-            self.prompted.set()
+            with self.keys:
+                if not self._waits():
+                    self.prompted.set()
+                    return
+            self._output.write(self._prompt)
+            self._output.flush()
 
     def _claim(self) -> None:
         """Clear the compiler's progress from the cursor's line, and note that the line is in use."""
@@ -145,13 +152,13 @@ def read_typed(editor: LineEditor, output: PromptingOutput, reader: LineReader) 
     while going_on:
         data = None
         if output.prompted.wait(_POLL_S):
-            output.prompted.clear()
             typed = editor.read()
             data = b"" if typed is None else f"{typed}\n".encode("utf-8", "surrogateescape")
-        else:
-            with output.keys:
-                if select.select([0], [], [], 0)[0]:
-                    data = os.read(0, CHUNK)
-        if data is not None:
-            going_on = bool(data) and reader.feed(data)
+        with output.keys:
+            if data is None and select.select([0], [], [], 0)[0]:
+                data = os.read(0, CHUNK)
+            if data is not None:
+                # These lines answer the prompt, if there is one.
+                output.prompted.clear()
+                going_on = bool(data) and reader.feed(data)
     reader.close()

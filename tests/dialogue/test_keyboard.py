@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from live import COMMAND, TIMEOUT
 
+from desdaemon.dialogue.terminal import PromptingOutput
+
 CTRL_C, CTRL_D, UP, LEFT, TAB = b"\x03", b"\x04", b"\x1b[A", b"\x1b[D", b"\t"
 
 
@@ -102,6 +104,53 @@ def test_ctrl_c_ends_the_search_and_shows_what_it_found(terminal: Terminal) -> N
     terminal.until(b">")
     terminal.type(b"quit\n")
     assert terminal.end() == 0
+
+
+@ENDLESS
+def test_lines_typed_during_a_search_do_not_shift_the_prompt(terminal: Terminal) -> None:
+    terminal.type(b"verbose 1\nhint\n")
+    terminal.until(b"principal variation")
+    time.sleep(0.7)
+    terminal.type(b"\nstop\n")
+    terminal.until(b"?+10")
+    for _ in range(3):
+        terminal.type(b"mode\n")
+        terminal.until(b"mode = 3")
+        terminal.until(b">")
+    terminal.type(b"quit\n")
+    assert terminal.end() == 0
+
+
+class _Shown:
+    """An output that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def error(self, line: str) -> None:
+        self.text += line
+
+    def flush(self) -> None: ...
+
+
+def test_a_prompt_waits_for_the_keyboard_only_if_no_line_was_typed_before_it() -> None:
+    typed = ["stop"]
+    shown = _Shown()
+    output = PromptingOutput(shown, ">", lambda: typed)
+    output.write(">")
+    output.flush()
+    assert shown.text == ">"
+    assert not output.prompted.is_set()
+    typed.clear()
+    output.write("\n")
+    output.write(">")
+    output.flush()
+    # The line editor shows this one.
+    assert shown.text == ">\n"
+    assert output.prompted.is_set()
 
 
 @ENDLESS
