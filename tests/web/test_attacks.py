@@ -285,6 +285,8 @@ def test_a_book_that_takes_no_changes_is_saved_under_a_name_of_the_gateway_s(dae
 
     with Peer(daemon.ipc) as peer:
         peer.final("book.load", {"file": "builtin"})
+        # That it takes no changes is no fault.
+        assert peer.final("status")["problems"] == []
     with_page(web, talk)
 
 

@@ -122,9 +122,11 @@ def test_what_changes_a_book_is_offered_where_it_takes_changes(tmp_path: Path, c
 def test_a_job_tells_how_much_of_the_whole_is_done(tmp_path: Path, chrome: Chrome) -> None:
     told = "document.querySelector('#book-jobs span').textContent"
     bar = "document.querySelector('#book-jobs progress').position"
+    stop = "document.querySelector('#book-jobs button').getBoundingClientRect().bottom"
 
     async def talk(web: Web) -> None:
         tab = await chrome.page(web, hints=False)
+        await tab.resize(1280, 800)
         await tab.click("#tab-book")
         await tab.until(f"{ROWS}.length > 0")
         for limit, part in ((None, False), (600, True)):
@@ -134,6 +136,7 @@ def test_a_job_tells_how_much_of_the_whole_is_done(tmp_path: Path, chrome: Chrom
                 await tab.evaluate(f"document.getElementById('parameter-{name}').value = {value or '``'}")
             await tab.evaluate("document.querySelector('#book-form button.primary').click()")
             # Nobody knows how many rounds it takes; a limit is a whole.
+            await tab.until(f"{told} && {stop} <= innerHeight")
             await tab.until(rf"/· round \d+ · .*search \d+ of \d+ · .* added/.test({told})")
             await tab.until(f"{bar} > 0 && {told}.includes('%')" if part else f"{bar} === -1 && !{told}.includes('%')")
             await tab.evaluate("document.querySelector('#book-jobs button').click()")
@@ -335,6 +338,9 @@ def test_how_it_looks(visit: Visit) -> None:
             await tab.evaluate("document.getElementById('kept').scrollIntoView()")
             await tab.evaluate("document.querySelector('#kept .open').click()")
             await in_sight(name, height)
+            if name == "narrow":
+                # With the names of its players.
+                assert await tab.evaluate("document.getElementById('black-name').getBoundingClientRect().top") >= 0
             await tab.evaluate("desdaemon.pane('game')")
             # The tabs of the panes do not lie over one another.
             boxes = await tab.evaluate(

@@ -209,3 +209,24 @@ def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
         assert await tab.evaluate("desdaemon.game.moves()") == ""
 
     visit(talk, hints=False)
+
+
+def test_how_far_exercises_are_made_is_told_and_it_can_be_stopped(visit: Visit) -> None:
+    button = "document.getElementById('exercise-mine').textContent"
+    found = ", ".join(
+        f"{{ move: '{move}', score: {score}, depth: 9, selectivity: 100, pv: '{move}' }}"
+        for move, score in (("f6", 20), ("d6", 0))
+    )
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate(f"desdaemon.knowledge.add(desdaemon.game.key(desdaemon.game.line()[1]), [{found}])")
+        for stop in ("document.getElementById('exercise-mine').click()", "desdaemon.stopAll()"):
+            # At level 60 this search does not end.
+            await tab.evaluate("void desdaemon.panes.exercises.make()")
+            assert (await tab.evaluate(LINE), await tab.evaluate(button)) == ("Mistakes 0 of 1", "Stop")
+            await tab.evaluate(stop)
+            await tab.until(f"{button} === 'Practise my mistakes'")
+            assert await tab.evaluate(LINE) == ""
+            assert await tab.evaluate("desdaemon.game.moves(desdaemon.game.line().at(-1))") == "f5d6"
+
+    visit(talk, "#m=f5d6", hints=False, gameLevel=60)

@@ -12,10 +12,13 @@ from struct import unpack_from
 
 from browser import BrowserTab
 from chrome import READY
+from random_games import with_pass
 
 from desdaemon.clients.web.games import write
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello.diagrams import COLOURS
+from desdaemon.protocol.othello.notation import move_text
+from desdaemon.protocol.othello.rules import PASS
 
 Visit = Callable[..., None]
 
@@ -206,6 +209,44 @@ def test_hints_are_off_in_a_game_against_the_engine(visit: Visit) -> None:
         assert await tab.evaluate(hints) is True
 
     visit(talk)
+
+
+def test_the_engine_plays_the_move_that_is_framed(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.until("desdaemon.hints.settled")
+        # A result that no search of two plies finds.
+        deeper = "{ move: 'f4', score: 30, lower: 30, upper: 30, depth: 40, selectivity: 100, pv: 'f4' }"
+        await tab.evaluate(f"desdaemon.knowledge.add(desdaemon.game.key(), [{deeper}]), desdaemon.refresh()")
+        framed = "[...document.querySelectorAll('.square:has(.best)')].map(e => e.dataset.square)"
+        assert await tab.evaluate(framed) == ["f4"]
+        await tab.press("g")
+        await tab.until("desdaemon.game.now.ply === 2")
+        assert await tab.evaluate("desdaemon.game.now.move") == "f4"
+
+    visit(talk, "#m=f5", level=2, playLevel=2)
+
+
+def test_a_pass_is_told_in_words(visit: Visit) -> None:
+    played = [move.move for move in with_pass().moves]
+    line = "".join(move_text(move) for move in played[: played.index(PASS)])
+    side = "Black" if played.index(PASS) % 2 == 0 else "White"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.press("End")
+        told = await tab.evaluate("document.getElementById('told').textContent")
+        assert told.startswith(f"{played.index(PASS) + 1}. {side} passes \u00b7 ")
+
+    visit(talk, f"#m={line}", hints=False)
+
+
+def test_results_of_the_book_are_marked_in_the_page_s_language(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.until("desdaemon.hints.settled")
+        found = "{ move: 'f6', score: 1, lower: 1, upper: 1, depth: 40, selectivity: 100, source: 'book', pv: 'f6' }"
+        await tab.evaluate(f"desdaemon.knowledge.add(desdaemon.game.key(), [{found}]), desdaemon.refresh()")
+        assert await tab.evaluate("document.querySelector('[data-square=f6] small').textContent") == "livre"
+
+    visit(talk, "#m=f5", level=2, language="fr")
 
 
 # Pictures and files
@@ -478,7 +519,7 @@ def test_the_game_before_is_kept(visit: Visit) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
         await tab.click("#new-game")
         notice = "document.getElementById('notice').textContent"
-        assert await tab.evaluate(notice) == "The game before is kept under Games."
+        assert await tab.evaluate(notice) == "The last game is saved under Games."
         assert await tab.evaluate(ROWS) == ["f5d6"]
         # A game without moves is not kept, nor is one that is in the list.
         await tab.click("#new-game")
@@ -493,5 +534,13 @@ def test_the_game_before_is_kept(visit: Visit) -> None:
         await tab.click("#learn")
         await tab.click("#lesson-start")
         assert await tab.evaluate(ROWS) == ["f5f6", "f5d6"]
+        # So does a game of the list, or one that is pasted, in place of a new one.
+        await tab.press("Shift+r")
+        await tab.evaluate("desdaemon.place('d3'), document.querySelector('#kept .open').click()")
+        assert await tab.evaluate(ROWS) == ["d3", "f5f6", "f5d6"]
+        await tab.press("Shift+r")
+        await tab.evaluate("desdaemon.place('c4'), desdaemon.panes.library.text('f5f4')")
+        await tab.until("desdaemon.game.moves(desdaemon.game.line().at(-1)) === 'f5f4'")
+        assert await tab.evaluate(ROWS) == ["c4", "d3", "f5f6", "f5d6"]
 
     visit(talk, hints=False)

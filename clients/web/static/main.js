@@ -211,6 +211,7 @@ export class App {
   stopAll() {
     this.player.stop();
     this.review.stop();
+    this.panes.exercises.making?.cancel();
     this.hints.stop();
     this.lesson.close();
     this.board.show(null);
@@ -388,7 +389,7 @@ export class App {
 
   turnText() {
     const { now } = this.game;
-    return this.game.over ? this.result() : `${now.ply ? `${now.ply}. ${now.move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
+    return this.game.over ? this.result() : `${now.ply ? `${now.ply}. ${now.move === PASS ? t("passed", { side: t(now.side === "X" ? "nameWhite" : "nameBlack") }) : now.move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
   }
 
   result() {

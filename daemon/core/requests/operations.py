@@ -16,6 +16,7 @@ from desdaemon import __version__
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands import ADMIN, EDITOR
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.othello.notation import PlayedLine, board_text, move_text, square_text
 from desdaemon.protocol.othello.rules import squares
@@ -241,7 +242,8 @@ class Operations:
         """Return the data of the operation `status`."""
         scheduler = self.analyses.scheduler
         book = self.books.status()
-        problems = [f"book: {book['reason']}"] if book["reason"] else []
+        # The book that ships takes no changes, which is no fault.
+        problems = [f"book: {book['reason']}"] if book["reason"] and book["path"] != BUILTIN_BOOK else []
         data: Data = {
             "uptime_s": self.health.uptime_s,
             "threads": scheduler.slots,

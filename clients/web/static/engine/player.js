@@ -67,6 +67,12 @@ export class Player {
     if (this.running || app.game.over) return;
     const key = app.game.key();
     const rating = app.preferences.get("strength");
+    const { hints } = app;
+    if (!rating && !this.itsTurn && hints.settled && hints.key === key) {
+      // The button plays the move that is framed.
+      app.place(app.knowledge.best(key)?.move ?? "");
+      return;
+    }
     const asked = (this.running = rating
       ? app.socket.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })
       : app.socket.ask("analyze", { board: app.game.board(), book: "use", priority: 2, ...this.effort() }));

@@ -18,9 +18,9 @@ export function covers(one, two) {
 }
 
 /** Return how sure a result is, for the board: `=`, `book`, 24, 24@73%. @param {Result} result */
-export function certainty(result) {
+export function certainty(result, book = "book") {
   if (result.exact) return "=";
-  if (result.source === "book") return "book";
+  if (result.source === "book") return book;
   return result.selectivity < 100 ? `${result.depth}@${result.selectivity}%` : `${result.depth}`;
 }
 

@@ -183,8 +183,13 @@ export class BookPane {
     const place = { board: app.game.board(app.game.root), moves: app.game.moves(last) };
     byId("book-told").textContent = "…";
     this.umigames = null;
+    let seen = false;
     try {
-      const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => app.panes.server.progress(data));
+      const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => {
+        app.panes.server.progress(data);
+        if (data.job && !seen) byId("book-jobs").scrollIntoView({ block: "nearest" });
+        seen ||= data.job;
+      });
       byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...counts(done)].join("\n");
     } catch (refusal) {
       const stopped = /** @type {any} */ (refusal).code === "cancelled";

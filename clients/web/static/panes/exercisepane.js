@@ -21,8 +21,9 @@ export class ExercisePane {
     /** Whether an answer to this exercise counted already. */
     this.counted = false;
     this.why = "";
-    /** Whether exercises are being made of the game on the board. */
-    this.making = false;
+    /** The search of the exercises that are being made of the game on the board.
+     * @type {ReturnType<import("../engine/socket.js").Socket["ask"]>|null} */
+    this.making = null;
     app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
     byId("exercise-next").addEventListener("click", () => this.next());
     byId("exercise-hint").addEventListener("click", () => this.hint());
@@ -68,23 +69,30 @@ export class ExercisePane {
       .map(({ node, lost }) => ({ node, lost, move: game.next(node)?.move ?? "" }));
   }
 
-  /** Make exercises of these mistakes, in which the engine judges all moves, and ask the first one. */
+  /** Make exercises of these mistakes, in which the engine judges all moves, and ask the first one; while that goes on,
+   * stop it. */
   async make() {
     const { app, exercises } = this;
-    if (this.making) return;
-    this.making = true;
     app.pane("exercises");
+    if (this.making) {
+      this.making.cancel();
+      return;
+    }
     try {
       const mistakes = this.mistakes();
       const made = [];
-      for (const { node, lost, move } of mistakes) {
+      for (const [done, { node, lost, move }] of mistakes.entries()) {
         const board = app.game.board(node);
         if (exercises.of(board)) continue;
-        const { moves } = await app.socket.ask("analyze", { board, multipv: 64, level: app.preferences.get("gameLevel"), book: "ignore" });
+        this.making = app.socket.ask("analyze", { board, multipv: 64, level: app.preferences.get("gameLevel"), book: "ignore" });
+        this.why = t("jobProgress", { phase: t("mistakes"), done, total: mistakes.length });
+        this.draw();
+        const { moves } = await this.making;
         const scores = Object.fromEntries(moves.map((/** @type {any} */ one) => [one.move, one.score]));
         const about = `${node.ply + 1}. ${move} · ${t("lostDiscs", { n: lost })}`;
         if (!rightMoves({ scores }).includes(move)) made.push({ board, scores, about });
       }
+      this.making = null;
       // Later it may begin with an exercise.
       if (made.length) app.putAside();
       const room = exercises.add(made);
@@ -93,9 +101,10 @@ export class ExercisePane {
       else this.why = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
       if (made.length) app.tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
     } catch (refusal) {
+      this.making = null;
+      this.why = "";
       app.complain(refusal);
     }
-    this.making = false;
     this.draw();
   }
 
@@ -189,6 +198,7 @@ export class ExercisePane {
     byId("exercise-clear").hidden = byId("exercise-next").hidden = !list.length;
     for (const name of ["hint", "answer"]) byId(`exercise-${name}`).hidden = !one;
     byId("exercise-mine").hidden = Boolean(one);
+    byId("exercise-mine").textContent = t(this.making ? "stop" : "mine");
     byId("exercise-why").hidden = !one || !this.tried;
   }
 }

@@ -116,7 +116,7 @@ export class GamePane {
   table(judged) {
     const rows = judged.slice(1).map((step, at) => {
       const before = judged[at];
-      const sure = before.exact ? "=" : before.sure ? certainty(/** @type {any} */ (before.sure)) : "";
+      const sure = before.exact ? "=" : before.sure ? certainty(/** @type {any} */ (before.sure), t("sourceLink")) : "";
       return el(
         "tr",
         { class: before.grade, "aria-current": step.node === this.app.game.now ? "true" : undefined },

@@ -108,7 +108,10 @@ export class LibraryPane {
         games.push(...reply.games);
         complaints.push(...reply.complaints);
       }
-      if (games.length) app.game.open(games[0], games.length === 1);
+      if (games.length) {
+        app.putAside();
+        app.game.open(games[0], games.length === 1);
+      }
       if (games.length > 1) this.keep(games.map(asSaved));
       app.tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
@@ -178,6 +181,12 @@ export class LibraryPane {
     return true;
   }
 
+  /** Open a game of the list. @param {any} one */
+  open(one) {
+    this.app.putAside();
+    loaded(this.app.game, one);
+  }
+
   /** @param {any[]} games */
   keep(games) {
     this.change([...games, ...this.games]);
@@ -208,14 +217,13 @@ export class LibraryPane {
     byId("kept-told").textContent = told.join(" · ");
     byId("kept-more").hidden = few;
     byId("kept-clear").hidden = !matching.length;
-    const { game } = this.app;
     fill(
       byId("kept"),
       ...matching.slice(0, this.shown).map((one) =>
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => loaded(game, one) })),
+          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => this.open(one) })),
           el("td", { class: "date", text: one.about?.date ?? "" }),
           el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
         ),

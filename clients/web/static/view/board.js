@@ -139,7 +139,7 @@ export class Board {
       const result = results.get(square);
       const [big, small] = hint.children;
       const shown = marks.get(square) ?? (result ? signed(result.score) : "");
-      const sure = result && preferences.get("sure") ? certainty(result) : "";
+      const sure = result && preferences.get("sure") ? certainty(result, t("sourceLink")) : "";
       if (big.textContent !== shown) big.textContent = shown;
       if (small.textContent !== sure) small.textContent = sure;
       hint.className = `hint ${marks.has(square) ? "number" : result ? result.kind : ""}`;

@@ -76,7 +76,7 @@ export function listen(app) {
 
 function showHelp() {
   const signs = [
-    ["+4", t("aheadAbout")], ["16", deep(16, 100)], ["16@73%", deep(16, 73)], ["book", t("fromBook")], ["=", t("exactAbout")],
+    ["+4", t("aheadAbout")], ["16", deep(16, 100)], ["16@73%", deep(16, 73)], [t("sourceLink"), t("fromBook")], ["=", t("exactAbout")],
     [t("colours"), t("coloursAbout")],
   ];
   const columns = [

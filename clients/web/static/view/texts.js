@@ -54,7 +54,7 @@ export const TEXTS = {
   forward: ["Forward", "進む", "Avancer"],
   last: ["To the end", "最後へ", "À la fin"],
   undo: ["Undo", "待った", "Reprendre"],
-  putAside: ["The game before is kept under Games.", "前の対局は「対局集」に保存しました。", "La partie d'avant est gardée sous « Parties »."],
+  putAside: ["The last game is saved under Games.", "前の対局は「対局集」に保存しました。", "La partie d'avant est gardée sous « Parties »."],
   newGame: ["New game", "新規対局", "Nouvelle partie"],
   randomStart: ["Random start", "XOT開始", "Départ aléatoire"],
   enginePlays: ["Engine move", "エンジンが打つ", "Le moteur joue"],
