@@ -290,17 +290,18 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await drop(tab, LINE.upper())
         await tab.until(f"{OPENED} === {LINE!r}")
         await drop(tab, wthor_file(3), "WTH_2001.wtb")
-        await tab.until(f"{ROWS}.length === 3")
-        assert await tab.evaluate(ROWS) == ["f5f6e6f4", LINE, "f5f6e6f4"]
+        # The game on the board is kept too.
+        await tab.until(f"{ROWS}.length === 4")
+        assert await tab.evaluate(ROWS) == ["f5f6e6f4", LINE, "f5f6e6f4", LINE]
         assert await tab.evaluate(OPENED) == "f5f6e6f4"
         # Files too large for a frame are read in parts; the list has all games, and shows some.
         await drop(tab, wthor_file(4000), "large.wtb")
         await tab.until(f"{NOTICE}.includes('4000 games read')")
         assert await tab.evaluate(f"{ROWS}.length") == 200
-        assert await tab.evaluate(KEPT) == "Showing the first 200 of 4003 games"
+        assert await tab.evaluate(KEPT) == "Showing the first 200 of 4004 games"
         await tab.evaluate("document.getElementById('kept-more').click()")
         assert await tab.evaluate(f"{ROWS}.length") == 400
-        assert await tab.evaluate(KEPT) == "Showing the first 400 of 4003 games"
+        assert await tab.evaluate(KEPT) == "Showing the first 400 of 4004 games"
         lines = f"{LINE}\nf5f6e6f4\n" * 6_000
         await drop(tab, lines.encode(), "lines.txt")
         await tab.until(f"{NOTICE}.includes('12000 games read')")
@@ -318,13 +319,13 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
         await drop(tab, bytes(broken), "broken.wtb")
         await tab.until(f"{NOTICE}.includes('not a WTHOR file')")
         await tab.evaluate("desdaemon.panes.library.draw()")
-        assert await tab.evaluate(KEPT) == "Showing the first 400 of 21003 games"
+        assert await tab.evaluate(KEPT) == "Showing the first 400 of 21004 games"
         await drop(tab, b"", "empty.txt")
         await tab.until(f"{NOTICE}.includes('0 games read')")
         # All of them go at once, after a question.
         await tab.evaluate(ASKED % "true")
         await tab.evaluate("document.getElementById('kept-clear').click()")
-        assert await tab.evaluate("asked") == "Delete 21003 games?"
+        assert await tab.evaluate("asked") == "Delete 21004 games?"
         assert await tab.evaluate(f"{ROWS}.length") == 0
 
     visit(talk, hints=False)

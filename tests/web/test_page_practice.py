@@ -103,7 +103,7 @@ async def practised(tab: BrowserTab) -> None:
     # The last move is one that leads out of the book.
     await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6c3d3'")
     assert await tab.evaluate(RIGHT) == ["c4"]
-    assert await tab.evaluate(WHY) == "Right: c3, 0 discs below the best."
+    assert await tab.evaluate(WHY) == "c3 0 is right."
     await answered(tab)
     assert await ended(tab) == "The line ends here; after a mistake it comes again."
     assert await tab.evaluate(COURSES) == ["1 line, 0 known, 1 due"]

@@ -294,7 +294,7 @@ export class PracticePane {
     if (run.line && run.way[movesOf(this.movesOf(run)).length + 1] !== here) this.leave(run);
     run.node = this.app.game.now;
     const lost = (run.choices?.[0].score ?? 0) - (right.score ?? 0);
-    this.step(right.games === undefined ? t("practiceRight", { move: node.move, n: lost }) : t("exerciseRight", { move: this.named({ ...right, move: node.move }) }));
+    this.step(lost ? t("practiceRight", { move: node.move, n: lost }) : t("exerciseRight", { move: this.named({ ...right, move: node.move }) }));
   }
 
   /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run @param {Node} node after it */

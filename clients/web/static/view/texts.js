@@ -266,7 +266,7 @@ export const TEXTS = {
   who: ["{key}: {n} in flight, {s} s searched", "{key}：処理中{n}、探索{s}秒", "{key} : {n} en cours, {s} s de recherche"],
   log: ["Last messages", "最近の通信", "Derniers messages"],
   connected: ["connected", "接続中", "connecté"],
-  disconnected: ["Lost connection to the engine, reconnecting...", "エンジンに再接続中", "moteur absent ; nouvel essai"],
+  disconnected: ["Reconnecting...", "エンジンに再接続中", "moteur absent ; nouvel essai"],
   shut: ["The gateway does not know this browser any more: open the address that desdaemon web has printed. What you entered is kept.", "もう一度 desdaemon web が表示したアドレスを開いてください。入力内容は保存されています。", "Ouvrez à nouveau l'adresse affichée par desdaemon web. Vos saisies sont gardées."],
   version: ["{name} {version}, role {role}", "{name} {version}、権限 {role}", "{name} {version}, rôle {role}"],
   // Games
