@@ -375,7 +375,7 @@ class Session:
         entry = self.look_up(position)
         if entry is None or self.books is None:
             return
-        for move, score in entry.playable[:most]:
+        for move, score in entry.playable_on(position)[:most]:
             after = position.after(move)
             line = (move, *self.books.line(after.player, after.opponent))
             next_entry = self.books.look_up(after.player, after.opponent)

@@ -196,6 +196,19 @@ def test_looking_back_with_the_book(dialogue: BookDialogue) -> None:
     assert len([line for line in dialogue.lines("book a 1") if " book " in line]) <= 1
 
 
+@pytest.mark.parametrize("move", ["d3", "c4", "f5", "e6"])
+def test_the_leaf_of_a_new_book_stands_for_its_mirror_images(dialogue: BookDialogue, move: str) -> None:
+    """All first moves are one: the book answers for all of them, though it stores one."""
+    dialogue.say("book new 1 4")
+    lines = dialogue.lines("hint 4")
+    assert sorted(line.split()[2] for line in lines) == ["c4", "d3", "e6", "f5"]
+    assert {line[:5] for line in lines} == {"book "}
+    assert len({line[7:11] for line in lines}) == 1
+    dialogue.say(f"play {move}")
+    [judged] = [line for line in dialogue.lines("book analyze") if " book " in line]
+    assert move in judged.lower()
+
+
 def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> None:
     dialogue.say("book new 2 6")
     silent = dialogue.lines("book deviate 0 2")

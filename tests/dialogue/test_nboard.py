@@ -331,8 +331,9 @@ class Shelf:
 
     def look_up(self, player: int, opponent: int) -> object:
         if (player | opponent).bit_count() == 4:
-            return SimpleNamespace(playable=[ScoredMove(19, 2), ScoredMove(26, 0)], level=21, lines=9)
-        return SimpleNamespace(playable=[], level=21, lines=7)
+            moves = [ScoredMove(19, 2), ScoredMove(26, 0)]
+            return SimpleNamespace(playable_on=lambda _: moves, level=21, lines=9)
+        return SimpleNamespace(level=21, lines=7)
 
     def line(self, player: int, opponent: int) -> list[int]:
         return []

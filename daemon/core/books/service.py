@@ -18,6 +18,8 @@ from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.games.judgement import equivalents
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.spelling import plural
@@ -124,16 +126,17 @@ class BookView(NamedTuple):
     inside: bool
     registered: bool
 
-    @property
-    def playable(self) -> list[ScoredMove]:
-        """The moves that the book may play, best first."""
-        return self.links if self.registered and self.links else self.moves
+    def playable_on(self, position: Position) -> list[ScoredMove]:
+        """Return the moves that the book may play in the position asked about, best first."""
+        return self.links if self.registered and self.links else self.moves_on(position)
 
-    @property
-    def moves(self) -> list[ScoredMove]:
-        """All scored moves, best first."""
-        moves = self.links if self.leaf is None else [*self.links, self.leaf]
-        return sorted(moves, key=lambda move: -move.score)
+    def moves_on(self, position: Position) -> list[ScoredMove]:
+        """Return all scored moves of the position asked about, best first; the leaf stands for its mirror images."""
+        leaf, leaves = self.leaf, list[ScoredMove]()
+        if leaf is not None:
+            images = [leaf.move] if leaf.move == rules.PASS else rules.squares(equivalents(position, leaf.move))
+            leaves = [ScoredMove(move, leaf.score) for move in images]
+        return sorted([*self.links, *leaves], key=lambda move: (-move.score, move.move))
 
 
 class Books:

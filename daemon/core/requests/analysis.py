@@ -21,7 +21,6 @@ from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
 from desdaemon.engine.limits import MAX_LEVEL, level_limits
-from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -538,16 +537,11 @@ def book_answer(books: Books, question: Question) -> tuple[list[Data], bool]:
         return [], False
     moves: list[Data] = []
     leaving: list[Data] = []
-    for scored in sorted(look.moves, key=lambda scored: (-scored.score, scored.move)):
-        leaf = scored is look.leaf
-        # A leaf move stands for its mirror images, too.
-        images = (
-            rules.squares(equivalents(position, scored.move)) if leaf and scored.move != rules.PASS else [scored.move]
-        )
-        for move in images:
-            if move == rules.PASS or question.allow >> move & 1:
-                moves.append(_book_move(books, position, move, scored.score, look.leaf_level if leaf else None))
-                leaving += moves[-1:] if leaf else []
+    for scored in look.moves_on(position):
+        leaf = scored not in look.links
+        if scored.move == rules.PASS or question.allow >> scored.move & 1:
+            moves.append(_book_move(books, position, scored.move, scored.score, look.leaf_level if leaf else None))
+            leaving += moves[-1:] if leaf else []
     # Moves that leave the book are compared by the best of them alone, so its score decides as well.
     decisive = moves[: terms.multipv] + leaving
     return moves, look.inside and bool(moves) and all(_is_enough(move, question) for move in decisive)

@@ -314,8 +314,9 @@ class XBoardDialect(LineDialect):
 
     def _book(self, rest: str) -> None:
         self.session.await_book()
-        entry = self.session.look_up(self.session.game.position)
-        playable = entry.playable if entry else []
+        position = self.session.game.position
+        entry = self.session.look_up(position)
+        playable = entry.playable_on(position) if entry else []
         moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in playable)
         self.say(f"\tBook:  {moves}" if moves else "\tno book moves", "")
 

@@ -101,17 +101,18 @@ def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove |
     other move, if there is one, in discs for the side to move. None if the book lacks the position or the move.
     """
     scores = {move.move: move.score for move in book.moves_on(position.player, position.opponent)}
-    if move not in scores:
-        return None
     same = equivalents(position, move)
+    score = next((score for other, score in scores.items() if same >> other & 1), None)
+    if score is None:
+        return None
     others = [other for other in scores if other < rules.PASS and not same >> other & 1]
     best = max(others, key=lambda other: scores[other], default=None)
-    played, other = (
-        SearchedMove(one, scores[one], 0, Selectivity.FULL, of_book=True) if one is not None else None
-        for one in (move, best)
+    return JudgedMove(
+        ply,
+        position,
+        SearchedMove(move, score, 0, Selectivity.FULL, of_book=True),
+        SearchedMove(best, scores[best], 0, Selectivity.FULL, of_book=True) if best is not None else None,
     )
-    assert played is not None
-    return JudgedMove(ply, position, played, other)
 
 
 def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
