@@ -581,6 +581,8 @@ class CommandContext:
         """Whether moves were played since the dialogue last checked for the end of the game."""
         self.warned = False
         """Whether any warning was printed."""
+        self.shows_boards = False
+        """Whether the board, and that the game is over, is shown before each prompt."""
         self.paged: Callable[[str], bool] = lambda text: False
         """Shows a text in a pager; returns False if it has not."""
         self.show_progress: Callable[[str], None] | None = None

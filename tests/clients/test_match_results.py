@@ -400,6 +400,22 @@ def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.Capt
             {"programs": [{"command": "a"}, {"command": f"self {'-gtp ' * 20}-l 12 -n 1", "sha256": "2"}]},
             "program 2 command: ... 10 -n 1 there, ... 12 -n 1 here",
         ),
+        (
+            {"programs": [{"command": "self -l 10"}, {"command": "a"}]},
+            {"programs": [{"command": "self -l 12"}, {"command": "a"}]},
+            "program 1 command: self -l 10 there, self -l 12 here",
+        ),
+        (
+            {"programs": [{"control": {"move": 0.0, "level": 4}}]},
+            {"programs": [{"control": {"move": 500.0, "level": 4}}]},
+            "program 1 ms for each move: 0.0 there, 500.0 here",
+        ),
+        (
+            {"programs": [{"control": {"level": 4}}]},
+            {"programs": [{"control": {"level": 6}}]},
+            "program 1 level: 4 there, 6 here",
+        ),
+        ({"programs": [{"command": "a"}] * 2}, {"programs": [{"command": "a"}] * 3}, "programs: 2 there, 3 here"),
     ],
 )
 def test_a_journal_of_another_match_tells_the_difference(

@@ -412,6 +412,9 @@ def test_prompts_and_boards() -> None:
     assert out.endswith("\n\n\n*** Game Over ***\n>\n")
     assert "Black won" in out
     assert Dialogue(verbose=1).run(f"setboard {BOTH_STUCK}", "go").count("Game Over") == 2, "once for each board"
+    remote = Dialogue(verbose=1)
+    remote.both(f"setboard {BOTH_STUCK}")
+    assert remote.say("go").count("Game Over") == 1, "where no boards are shown"
 
 
 def test_modes_at_the_end_of_the_input() -> None:

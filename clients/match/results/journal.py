@@ -93,6 +93,13 @@ class Journal:
                 self._file.close()
 
 
+_LONG = 60
+"""Characters of a value that a message shows."""
+
+_CONTROLS = {"move": "ms for each move", "main": "ms for the game", "increment": "ms added after each move"}
+"""The fields of `TimeControl` in words."""
+
+
 def _compare(path: str, old_terms: dict[str, Any], terms: dict[str, Any]) -> None:
     """Raise `BadInput` for the first difference between the terms of the journal and of this match."""
     difference = _difference("", old_terms, terms)
@@ -119,17 +126,22 @@ def _difference(name: str, old: object, new: object) -> str:
         return "openings: other ones here"
     if name.endswith(" sha256"):
         return f"{name.removesuffix(' sha256')}: its files have changed, weights included"
-    if isinstance(old, str) and isinstance(new, str):
+    if isinstance(old, list) and isinstance(new, list):
+        old, new = len(old), len(new)
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > _LONG:
         # Long commands often begin with the same words, which are left out.
         words, others = old.split(), new.split()
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
         old, new = (" ".join(["...", *each[alike:]] if alike else each) for each in (words, others))
+    before, control, field = name.partition("control ")
+    if control:
+        name = f"{before}{_CONTROLS.get(field, field)}"
     return f"{name}: {_short(old)} there, {_short(new)} here"
 
 
 def _short(value: object) -> str:
     text = str(value)
-    return text if len(text) < 80 else f"{text[:60]}..."
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
 
 
 def game_entry(game: Finished) -> dict[str, Any]:

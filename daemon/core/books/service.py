@@ -18,7 +18,6 @@ from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput, Unfinished
-from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
@@ -134,6 +133,9 @@ class BookView(NamedTuple):
         """Return all scored moves of the position asked about, best first; the leaf stands for its mirror images."""
         leaf, leaves = self.leaf, list[ScoredMove]()
         if leaf is not None:
+            # Imported late: the first prompt needs no games.
+            from desdaemon.protocol.games.judgement import equivalents
+
             images = [leaf.move] if leaf.move == rules.PASS else rules.squares(equivalents(position, leaf.move))
             leaves = [ScoredMove(move, leaf.score) for move in images]
         return sorted([*self.links, *leaves], key=lambda move: (-move.score, move.move))

@@ -90,8 +90,7 @@ def go(context: CommandContext, argument: str) -> None:
     position = session.game.position
     verbose = context.settings.verbose > 0
     if position.over:
-        # At verbosity 1 and more this stands beside the board already.
-        if not verbose:
+        if not context.shows_boards:
             context.say(f"\n{edax.GAME_OVER}")
         return
     table = SearchTable(context, position.black_to_move)

@@ -269,7 +269,8 @@ class TextDialect(CommandContext):
         ``on_prompt`` is called once the first prompt has been written.
         """
         while self.leaving is None and not self.successor:
-            if self.settings.verbose:
+            self.shows_boards = self.settings.verbose > 0
+            if self.shows_boards:
                 self._show_board()
             waiting = source.peek()
             if self.step(waiting is not None and not waiting.is_end, waiting is not None and waiting.is_end):
