@@ -49,6 +49,8 @@ def plural(number: int, noun: str) -> str:
     """Return ``1 position``, ``2 positions``, from a number and a noun in the singular."""
     if number == 1:
         return f"1 {noun}"
+    if noun == "leaf":
+        return f"{number} leaves"
     if noun.endswith(("ch", "s", "x")):
         return f"{number} {noun}es"
     return f"{number} {noun[:-1]}ies" if noun.endswith("ly") else f"{number} {noun}s"

@@ -126,7 +126,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
         at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
         reason = int(out[layout.IMPORT_REASON])
         if reason > 0 and len(table) + int(out[layout.IMPORT_REPEATED]) == count:
-            raise Unreadable(path, at, f"{size - at} bytes that are no position lie behind the book's {count}")
+            raise Unreadable(path, at, f"{size - at} bytes that belong to no position follow the book's {count}")
         if reason > 0:
             raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:

@@ -61,7 +61,7 @@ def _moves(text: str) -> GameRecord:
     except BadInput as error:
         if "/" in text or "." in text:
             raise BadInput(f"{quoted(text)}: No such file or directory") from None
-        raise BadInput(f"{quoted(text)}: no such file, and as moves: {error}") from None
+        raise BadInput(f"{quoted(text)} is not a file, and not a game: {error}") from None
     if not any(played.move != PASS for played in record.moves):
         raise BadInput(f"{quoted(text)}: expected a file, - for standard input, or moves such as f5d6c3")
     return record

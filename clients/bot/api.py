@@ -167,7 +167,7 @@ class Api:
                 raise InterruptedError from None
             raise _Later(0, str(error) or type(error).__name__) from None
         except (ValueError, RecursionError):
-            raise _Later(0, "an answer that is no JSON object") from None
+            raise _Later(0, "an answer that is not a JSON object") from None
         finally:
             connection.close()
 

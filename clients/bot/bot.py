@@ -330,7 +330,7 @@ class _Game:
         except BadInput as error:
             raise EngineFault("answer", str(error)) from None
         if not position.moves >> move & 1:
-            raise EngineFault("illegal", f"{move_text(move)} is no move here")
+            raise EngineFault("illegal", f"{move_text(move)} is not a legal move here")
         self._told = (*moves, move)
         return move
 

@@ -34,7 +34,7 @@ class Board:
 
     def __init__(self, text: str = "") -> None:
         if not isinstance(text, str):
-            raise BadInput(f"{text!r} is no text: expected moves such as f5d6c3, or a board")
+            raise BadInput(f"{text!r} is not a string: expected moves such as f5d6c3, or a board")
         position, moves = START, list[int]()
         if text.strip():
             try:
@@ -97,7 +97,7 @@ class Board:
     def _square(name: str) -> int:
         square = parse_move(name)
         if square == rules.PASS:
-            raise BadInput("a pass is no square: expected one such as d3")
+            raise BadInput("a pass is not a square: expected one such as d3")
         return square
 
     @property

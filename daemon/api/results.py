@@ -32,7 +32,7 @@ class Score(NamedTuple):
     def seen_by(self, side: str) -> float:
         """Return the difference in discs for a side, `BLACK` or `WHITE`. Raises `ValueError` for other names."""
         if side not in (BLACK, WHITE):
-            raise ValueError(f"{side!r} is no side: expected {BLACK!r} or {WHITE!r}")
+            raise ValueError(f"{side!r} is not a side: expected {BLACK!r} or {WHITE!r}")
         return self.discs if side == self.side else 0 - self.discs
 
     def __str__(self) -> str:

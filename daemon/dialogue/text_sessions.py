@@ -428,7 +428,8 @@ def checked_line(line: TextLine, role: str, data_folder: str) -> TextLine:
     if needed is None:
         raise RequestError("forbidden", f"{name}: not available to remote clients", "line")
     if not allows(role, needed):
-        raise RequestError("forbidden", f"{name} needs the role {needed}; yours is {role}", "line")
+        command = f"book {line.book.name}" if line.book is not None else name
+        raise RequestError("forbidden", f"{command} needs the role {needed}; yours is {role}", "line")
     if option is not None and line.rest and option.shared:
         return read_line("")
     if line.command is not None and line.command.files and line.rest:

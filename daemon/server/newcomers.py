@@ -104,7 +104,7 @@ class Newcomers:
                 return
             peer, address = newcomer
             if not self._make_room(now, address):
-                self._count_refusal("too many of an address")
+                self._count_refusal("too many connections of an address")
                 peer.close()
                 continue
             connection = ServedConnection(acceptor, kind, peer)

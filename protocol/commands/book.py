@@ -150,9 +150,9 @@ def _limit(name: str, high: int, help: str) -> Parameter:
 
 
 BUDGET = (
-    _limit("time", 10**9, "Seconds to work at most."),
-    _limit("nodes", 10**15, "Nodes to search at most."),
-    _limit("positions", 10**10, "Positions to add at most."),
+    _limit("time", 10**9, "Most seconds to work."),
+    _limit("nodes", 10**15, "Most nodes to search."),
+    _limit("positions", 10**10, "Most positions to add."),
 )
 """Limits of a command: the first one that is reached ends it as a stop does. They are checked after each search and
 round.
@@ -401,9 +401,9 @@ BOOK_COMMANDS = (
         "enhance",
         (
             _int("midgame-error", 0, 129, "Error of a score not read to the end; the book's unless given."),
-            _int("endcut-error", 0, 129, "Error of one read to the end with selectivity; the book's unless given."),
+            _int("endcut-error", 0, 129, "Error of a score read to the end with selectivity; the book's unless given."),
         ),
-        "Add moves that could be best given the errors, which become the book's.",
+        "Add moves that could be best given the errors; the book keeps these errors.",
     ),
     _grower(
         "fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add the positions that lie between two of the book."
@@ -474,7 +474,7 @@ BOOK_COMMANDS = (
         "Take back the results of the games of a source.",
         role=ADMIN,
     ),
-    _editor("undo", (), "Take back the last command that removed or wrote over something since the book was saved."),
+    _editor("undo", (), "Take back the last command since the book was saved that removed or replaced something."),
     # Shrinking
     _editor("prune", (), "Keep only what can be reached while one side plays best moves."),
     _editor("subtree", (), "Keep only what this position leads to."),
@@ -487,7 +487,7 @@ BOOK_COMMANDS = (
             _DEPTH,
             _PER_MOVE,
             _CUMULATIVE,
-            _flag("read", "Of that keep only what leads to a position read to the end of the game."),
+            _flag("read", "Keep only what leads to a position solved to the end of the game, too."),
         ),
         "Below this position, keep only what the window reaches.",
     ),

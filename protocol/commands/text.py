@@ -50,7 +50,7 @@ COMMANDS = (
         READER,
     ),
     Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1).", READER),
-    Command("redo", ("r",), "", "Play the move taken back again (two in modes 0 and 1).", READER),
+    Command("redo", ("r",), "", "Play the move that was taken back (two in modes 0 and 1).", READER),
     Command("go", (), "", "Search and play a move for the side to move.", READER, SEARCHES),
     Command(
         "hint",
@@ -128,7 +128,7 @@ COMMANDS = (
         "select-hard",
         (),
         "file out",
-        "Write the problems whose best move is two discs better than the next.",
+        "Write the problems whose best move is at least two discs better than the next.",
         None,
         tests=True,
     ),
@@ -242,7 +242,7 @@ BASE_COMMANDS = (
     Command(
         "problem", (), "in empties out", "Add the different positions with this number of empty squares as problems."
     ),
-    Command("tofen", (), "in empties out", "Add them as FEN records."),
+    Command("tofen", (), "in empties out", "Add the same positions as FEN records."),
     Command("check", (), "in empties", "Find the mistakes from this number of empty squares on."),
     Command("correct", (), "in empties", "Replace the play from the first such mistake on by the best, in place."),
     Command("complete", (), "in", "Play unfinished games to their end at the current level, in place."),

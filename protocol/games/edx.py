@@ -38,7 +38,7 @@ def parse(data: bytes, name: str, bad: Complain | None = None) -> dict[int, EdxG
     `BadInput`.
     """
     if len(data) % GAME_BYTES:
-        complain(f"{quoted(name)}: not whole games of Edax: {len(data)} bytes, a game has {GAME_BYTES}", bad)
+        complain(f"{quoted(name)}: not a file of Edax's games: {len(data)} bytes, not a multiple of {GAME_BYTES}", bad)
     games = {}
     for number in range(1, len(data) // GAME_BYTES + 1):
         try:

@@ -87,7 +87,7 @@ def test_what_is_no_board(text: str) -> None:
 def test_what_is_no_move() -> None:
     with pytest.raises(BadInput, match="A1 is illegal"):
         Board().play("a1")
-    with pytest.raises(BadInput, match="a pass is no square"):
+    with pytest.raises(BadInput, match="a pass is not a square"):
         Board().flips("pa")
     with pytest.raises(BadInput, match="symmetry 8"):
         Board().mirrored(8)

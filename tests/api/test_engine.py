@@ -44,7 +44,7 @@ def solved(board: Board) -> int:
 def test_scores_have_a_point_of_view() -> None:
     score = Score(6, WHITE)
     assert (score.white, score.black, score.seen_by(BLACK), str(score)) == (6, -6, -6, "+6 for white")
-    with pytest.raises(ValueError, match="'red' is no side"):
+    with pytest.raises(ValueError, match="'red' is not a side"):
         score.seen_by("red")
 
 

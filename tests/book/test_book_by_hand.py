@@ -74,7 +74,7 @@ def test_edits_as_commands(dialogue: BookDialogue) -> None:
     score = dialogue.book.entry(*START).score
     dialogue.say("book edit f5 11")
     (listed, counted) = dialogue.lines("book edits")
-    assert counted == "1 scores set by hand"
+    assert counted == "1 score set by hand"
     assert f"X -11, {-score:+d} before" in listed
     assert "hand" in dialogue.say("book show")
     assert f"X is worth {-score:+d}" in dialogue.say("book unedit")

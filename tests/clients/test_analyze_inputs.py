@@ -55,7 +55,7 @@ def test_moves_as_an_argument(words: list[str], capsys: pytest.CaptureFixture[st
         (["game.txt"], '"game.txt": No such file or directory'),
         (["/no/such"], '"/no/such": No such file or directory'),
         (["pa"], "illegal"),
-        ([""], "no such file, and as moves"),
+        ([""], "is not a file, and not a game"),
     ],
 )
 def test_words_that_are_neither(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:

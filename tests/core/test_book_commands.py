@@ -87,7 +87,7 @@ def test_prune_and_subtree_leave_what_edax_left(dialogue: BookDialogue, edax_boo
     dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'} --discard")
     assert dialogue.lines("book prune") == [
         "Book prune...done: 6 positions removed, 37 left",
-        "1 lost links became leaves",
+        "leaves in place of links: 1",
     ]
     assert contents(dialogue.book) == contents(read(edax_books / "C4_prune.dat"))
     dialogue.say("play f5f6")
@@ -120,14 +120,15 @@ def test_hint_shows_the_books_moves_first_and_searches_the_others(dialogue: Book
     dialogue.say("book new 1 10")
     dialogue.say("book deviate 4 8")
     dialogue.say("play f5")
-    known = dialogue.books.look_up(dialogue.session.game.position.player, dialogue.session.game.position.opponent)
+    position = dialogue.session.game.position
+    known = dialogue.books.look_up(position.player, position.opponent).moves_on(position)
     lines = dialogue.lines("hint 60")
-    assert 0 < len(known.moves) <= len(lines) == 3
-    for move, line in zip(known.moves, lines, strict=False):
+    assert 0 < len(known) <= len(lines) == 3
+    for move, line in zip(known, lines, strict=False):
         assert line.startswith(f"book    {move.score:+d}{'':42}")
         assert line[52:54].lower() == referee.name(move.move).lower()
-    allowed = [call.options["allow"] for call in dialogue.searcher.calls] if len(lines) > len(known.moves) else []
-    assert all(not mask >> move.move & 1 for mask in allowed for move in known.moves)
+    allowed = [call.options["allow"] for call in dialogue.searcher.calls] if len(lines) > len(known) else []
+    assert all(not mask >> move.move & 1 for mask in allowed for move in known)
     assert len(dialogue.lines("hint 1")) == 1
     dialogue.say("book off")
     assert not any(line.startswith("book") for line in dialogue.lines("hint 3"))
@@ -154,8 +155,8 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
 
     first = moves(7)
     assert first == moves(7)
-    known = dialogue.books.look_up(position.player, position.opponent)
-    near = {referee.name(move.move).upper() for move in known.moves if move.score >= known.moves[0].score - 6}
+    known = dialogue.books.look_up(position.player, position.opponent).moves_on(position)
+    near = {referee.name(move.move).upper() for move in known if move.score >= known[0].score - 6}
     assert set(first) <= near
     assert dialogue.searcher.calls == []
     dialogue.say("book off")

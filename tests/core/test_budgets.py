@@ -78,3 +78,6 @@ def test_the_line_of_progress_says_what_is_left_of_what() -> None:
         "Book deviate...round 3, search 12/57 done, 0:11 left, 25% of the budget: "
         "183 positions, 100 added, 92 searches, 4.1/s"
     )
+    new = BookJob(1, "book.new", "me", lambda job: {})
+    new.report("compile", 0, 0, 0)
+    assert progress_line(new) == "Book new...compile: 0 positions"

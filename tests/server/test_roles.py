@@ -80,6 +80,8 @@ def test_a_reader_changes_nothing_and_ends_nothing(locked: Served) -> None:
             with pytest.raises(DaemonError) as caught:
                 reader.text(line)
             assert caught.value.code == "forbidden", line
+            command = line.rpartition(" ")[0] if line.startswith("save") else " ".join(line.split()[:2])
+            assert caught.value.message.startswith(f"{command} needs the role "), caught.value.message
         assert reader.status()["book"]["positions"] == before
         assert not reader.book_get(moves="f5d6").found
 

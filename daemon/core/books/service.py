@@ -307,7 +307,7 @@ class Books:
         beside = path or Path(self._data_folder or ".") / "book"
         free = (beside.with_name(f"{beside.name}.unsaved-{number}") for number in itertools.count(1))
         target = next(name for name in free if not name.exists())
-        name = str(path) if path is not None else "the book, which has no file"
+        name = str(path) if path is not None else "the book without a file"
         try:
             write_native(target, opened.book)
         except BookError as error:

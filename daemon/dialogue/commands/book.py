@@ -148,7 +148,8 @@ def progress_line(job: BookJob) -> str:
         return f"{name}...{job.state}"
     total = f"/{report.total}" if report.total > report.done else ""
     whole = f"{report.step}, round {report.round}" if report.step else f"round {report.round}"
-    line = f"{name}...{f'{whole}, ' if report.round else ''}{report.phase} {report.done}{total} done"
+    done = f" {report.done}{total} done" if report.done or total else ""
+    line = f"{name}...{f'{whole}, ' if report.round else ''}{report.phase}{done}"
     if report.eta_s is not None and total:
         minutes, seconds = divmod(max(1, round(report.eta_s)), 60)
         line += f", {minutes}:{seconds:02d} left"

@@ -31,7 +31,7 @@ def read_game(path: str, format: str = "") -> GameRecord:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(READ_FORMATS)}")
     for game in read_games(path, format=format):
         return game.record
-    raise BadInput(f"{quoted(path)}: expected a game in it")
+    raise BadInput(f"{quoted(path)}: no game in it")
 
 
 class GameFile:

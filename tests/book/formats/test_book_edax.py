@@ -154,7 +154,7 @@ def test_a_book_that_egaroucid_exported_is_read(tmp_path: Path) -> None:
 
 def test_what_lies_behind_the_last_position_is_called_that(tmp_path: Path) -> None:
     path = dat_file(tmp_path / "b.dat", GOOD + b"the end of a mail" * 9, 1)
-    with pytest.raises(Unreadable, match="153 bytes that are no position lie behind the book's 1") as caught:
+    with pytest.raises(Unreadable, match="153 bytes that belong to no position follow the book's 1") as caught:
         edax.read(path)
     assert caught.value.offset == 84
 

@@ -138,7 +138,7 @@ def _black_lost(last: Position) -> bool:
 def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
     lines = [f"Book {what}...done: {plural(done.removed, 'position')} removed, {len(run.book)} left"]
     if done.leaves:
-        lines.append(f"{done.leaves} lost links became leaves")
+        lines.append(f"leaves in place of links: {done.leaves}")
     if done.open:
         lines.append(f"still to be searched: {plural(done.open, 'position')} (book fix does that)")
     return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}

@@ -248,8 +248,8 @@ def _diff(run: BookCommandRun) -> Result:
 def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
     diff = compare.diff(first, second, examples=SHOWN, progress=run.progress)
     lines = [
-        f"only in {first_name}: {diff.only_first} positions",
-        f"only in {second_name}: {diff.only_second} positions",
+        f"only in {first_name}: {plural(diff.only_first, 'position')}",
+        f"only in {second_name}: {plural(diff.only_second, 'position')}",
         f"in both: {diff.same} the same, {diff.other_score} with another score, {diff.other_leaf} with another "
         f"leaf, {diff.other_level} with another level",
     ]

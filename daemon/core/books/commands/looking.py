@@ -57,7 +57,7 @@ def _edits(run: BookCommandRun) -> Result:
             old = old_entries[entry[:2]]
             line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
         shown.append(line)
-    return {"edits": count, "text": [*shown, f"{count} scores set by hand"]}
+    return {"edits": count, "text": [*shown, f"{plural(count, 'score')} set by hand"]}
 
 
 def _info(run: BookCommandRun) -> Result:
@@ -209,8 +209,8 @@ def _verify(run: BookCommandRun) -> Result:
     if run.values["repair"] is True:
         mended = check.repair(book, run.progress)
         lines.append(
-            f"Repaired: {plural(mended.removed, 'position')} removed, {mended.leaves} leaves dropped, "
-            f"{mended.numbers} numbers reset"
+            f"Repaired: {plural(mended.removed, 'position')} removed, {plural(mended.leaves, 'leaf')} dropped, "
+            f"{plural(mended.numbers, 'number')} reset"
         )
     if run.books.store is not None:
         run.books.store.check(run.progress)
@@ -220,8 +220,8 @@ def _verify(run: BookCommandRun) -> Result:
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
     lines.append(
         f"Book verify...{'no errors' if checked.clean else 'errors (book verify --repair mends them)'}: "
-        f"{checked.positions} positions, {checked.open} still to be searched"
-        + (f", {checked.stale} have scores that wait for book negamax" if checked.stale else "")
+        f"{plural(checked.positions, 'position')}, {checked.open} still to be searched"
+        + (f", {checked.stale} with scores to be updated (book negamax does that)" if checked.stale else "")
     )
     return {
         "clean": checked.clean,
