@@ -222,14 +222,15 @@ def _said(score: float, *, black: bool) -> str:
 def _standings(result: MatchOutcome) -> str:
     order = ranking(result)
     cells = cross_table(result)
-    heads = ["Program", "Elo", "Games", "Won", "Drawn", "Lost", "Score", "Discs", *map(str, range(1, len(order) + 1))]
+    rated = ["Elo"] if result.ratings else []
+    heads = ["Program", *rated, "Games", "Won", "Drawn", "Lost", "Score", "Discs", *map(str, range(1, len(order) + 1))]
     rows = []
     for rank, at in enumerate(order, 1):
         one = result.standings[at]
-        elo = f"{result.ratings.elo[at]:+.1f} ± {result.ratings.error[at]:.1f}" if result.ratings else ""
+        elo = [f"{result.ratings.elo[at]:+.1f} ± {result.ratings.error[at]:.1f}"] if result.ratings else []
         points = [cells.get((at, other), "") for other in order]
         counts = map(str, (one.games, one.wins, one.draws, one.losses))
-        values = [elo, *counts, percent(one), f"{one.discs:+.1f}", *points]
+        values = [*elo, *counts, percent(one), f"{one.discs:+.1f}", *points]
         rows.append(named_row(f"{rank}. {escape(result.names[at])}", values))
     text = table("Standings", "index", [(name, "") for name in heads], rows)
     rating = result.elo[0]
@@ -267,14 +268,14 @@ def elo_graph(growth: Mapping[int, list[Rating]], names: list[str]) -> str:
         for y, name in sorted(
             (scale.y(last[0]) - 4, name) for last, name in zip(growth[counts[-1]], names, strict=True)
         ):
-            # Names of equal programs stand below each other.
-            lowest = max(y, lowest + 16)
+            # Names of equal programs stand below each other; on narrow screens they are 21 units high.
+            lowest = max(y, lowest + 22)
             place = f'x="{scale.x(counts[-1] - 1) - 6:.1f}" y="{lowest:.1f}"'
             over.append(f'<text class="side" {place} text-anchor="end">{escape(name)}</text>')
     label = "Elo after each game" if len(names) > 2 else f"Elo of {names[0]} after each game, with its 95 % interval"
     marks = sorted({1, counts[-1], *range(1, counts[-1], max(1, counts[-1] // 8))} - {counts[-1] - 1})
     legend = f'<p class="legend">{escape(label)}.</p>'
-    return scale.svg(label, "", "".join(over), marks) + legend
+    return scale.svg(label, "", "".join(over), marks, steps=False, signs=len(names) > 2) + legend
 
 
 def _game_table(result: MatchOutcome) -> str:

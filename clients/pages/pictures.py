@@ -72,13 +72,21 @@ class Chart(NamedTuple):
         return "L".join(f"{self.x(at):.1f} {self.y(value):.1f}" for at, value in points)
 
     def svg(
-        self, label: str, under: str, over: str, marks: Iterable[int], *, first: int = 1, steps: bool = True
+        self,
+        label: str,
+        under: str,
+        over: str,
+        marks: Iterable[int],
+        *,
+        first: int = 1,
+        steps: bool = True,
+        signs: bool = False,
     ) -> str:
         """Return the graph as SVG; ``label`` is its plain text for screen readers.
 
         ``under`` and ``over`` are SVG to draw below and above the grid; ``marks`` are the places, counted from
-        ``first``, whose numbers are written. Values are written without a sign. With ``steps`` the picture has the id
-        and the cursor, hidden at first, that the script of a page of a game expects.
+        ``first``, whose numbers are written. Values have a sign if ``signs``. With ``steps`` the picture has the id and
+        the cursor, hidden at first, that the script of a page of a game expects.
         """
         script = f' id="graph" data-left="{LEFT}" data-right="{WIDTH - RIGHT}" data-plies="{self.places - 1}"'
         parts = [
@@ -90,7 +98,8 @@ class Chart(NamedTuple):
             kind = "zero" if value == 0 else "grid"
             parts.append(f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
             minor = " minor" if value // self.step % 2 else ""
-            parts.append(f'<text class="tick value{minor}" x="{LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
+            text = f"{value:+d}".replace("-", "\u2212") if signs and value else str(abs(value))
+            parts.append(f'<text class="tick value{minor}" x="{LEFT - 6}" y="{y + 4:.1f}">{text}</text>')
         parts += [f'<text class="tick ply" x="{self.x(at - first):.1f}" y="{HEIGHT - 8}">{at}</text>' for at in marks]
         cursor = f'<path id="cursor" class="cursor" d="M0 {TOP}V{HEIGHT - BOTTOM}" transform="translate(-9 0)"/>'
         return "".join([*parts, over, cursor if steps else "", "</svg>"])

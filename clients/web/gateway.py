@@ -244,11 +244,17 @@ class _MatchPages(_Entrance):
     """The handler of the pages that `desdaemon match --page` writes."""
 
     def get(self, name: str) -> None:
-        """Send a page as it is now, or status 404 if there is none; ``name`` "" is the match's first page."""
+        """Send a page as it is now; ``name`` "" is the match's first page. Without one the status is 404; for the first
+        page browsers then ask again every two seconds.
+        """
         try:
             data = Path(self.gateway.match, name or "index.html").read_bytes()
         except OSError:
-            self._refuse(404, "404\n")
+            if name in ("", "index.html"):
+                self.set_header("Refresh", "2")
+                self._refuse(404, "404: no match has written its pages yet\n")
+            else:
+                self._refuse(404, "404\n")
             return
         self.set_header("Content-Security-Policy", _MATCH_POLICY)
         self.set_header("Content-Type", "text/html; charset=utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import itertools
 import json
 import re
 import signal
@@ -97,6 +98,8 @@ def test_pages_of_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert html.escape(elo[1]) in index
     assert "4 of 4 games</strong>, finished." in index
     assert "location.reload" not in index
+    # Two programs have one difference in Elo, below the table.
+    assert '<th scope="col">Elo</th>' not in index
     assert "<b>" not in index.replace("<b></b>", "")
     assert "&lt;b&gt;" in index
     pages = re.findall(r'<a href="(game-\d+\.html)">', index)
@@ -129,6 +132,7 @@ def test_more_programs_have_a_cross_table(tmp_path: Path) -> None:
     assert len(cells) == 6
     assert sum(map(float, cells)) == 6
     assert len(re.findall("\u00b1", index)) == 3
+    assert '<th scope="col">Elo</th>' in index
 
 
 def test_a_running_game_has_its_clocks_and_evaluations(tmp_path: Path) -> None:
@@ -160,6 +164,18 @@ def test_the_graph_of_elo_is_drawn_with_infinite_ends() -> None:
     picture = elo_graph(growth, ["A", "B"])
     assert not re.search(r"\b(?:inf|nan)\b", picture)
     assert picture.count('class="band"') == 1
+    assert 'id="graph"' not in picture, "no script follows the pointer there"
+
+
+def test_the_graph_of_several_programs_tells_who_is_below_zero() -> None:
+    """Its values have signs, and the names of programs that are close stand apart."""
+    growth = {1: [(0.0, 0.0, 0.0)] * 3, 2: [(101.0, 0.0, 0.0), (99.0, 0.0, 0.0), (-200.0, 0.0, 0.0)]}
+    picture = elo_graph(growth, ["A", "B", "C"])
+    values = re.findall(r'class="tick value[^>]*>([^<]+)<', picture)
+    assert values == ["\u2212200", "\u2212150", "\u2212100", "\u221250", "0", "+50", "+100", "+150", "+200"]
+    heights = sorted(float(y) for y in re.findall(r'class="side" x="[\d.]+" y="([\d.]+)"', picture))
+    # The letters are 21 units high on a narrow screen.
+    assert min(lower - upper for upper, lower in itertools.pairwise(heights)) >= 21
 
 
 CODE = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
@@ -248,6 +264,10 @@ async def keys(tab: BrowserTab) -> None:
     for width in (390, 1280):
         await tab.resize(width, 900)
         assert await tab.evaluate(WIDE) == 0
+    head, cell = await tab.evaluate(
+        "['th','td'].map(one=>getComputedStyle(document.querySelector(`.moves ${one}:last-child`)).textAlign)"
+    )
+    assert head == cell
 
 
 def brightness(colour: str) -> int:

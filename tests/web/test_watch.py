@@ -63,6 +63,17 @@ def test_nothing_else_of_the_folder_is_shown(path: str, watched: Watched) -> Non
     assert watched.web.get(f"/match/{path}")[0] == 404
 
 
+def test_a_match_that_has_not_begun_is_waited_for(watched: Watched) -> None:
+    page = watched.folder / "index.html"
+    old = page.read_bytes()
+    page.unlink()
+    for path in ("/match/", "/match/index.html"):
+        status, headers, body = watched.web.get(path)
+        assert (status, headers["refresh"], body) == (404, "2", b"404: no match has written its pages yet\n")
+    assert "refresh" not in watched.web.get("/match/game-0003.html")[1]
+    page.write_bytes(old)
+
+
 def test_a_page_that_is_replaced_is_shown(watched: Watched) -> None:
     page = watched.folder / "game-0001.html"
     old = page.read_bytes()
@@ -78,6 +89,14 @@ def test_in_a_browser(watched: Watched, chrome: Chrome) -> None:
     async def look() -> None:
         tab = await chrome.visit(watched.address)
         await tab.until("document.body?.textContent.includes('2 of 2 games, finished')")
+        page = watched.folder / "index.html"
+        old = page.read_bytes()
+        page.unlink()
+        await tab.open(watched.address)
+        await tab.until("document.body?.textContent.includes('no match has written its pages yet')")
+        page.write_bytes(old)
+        await tab.until("document.body?.textContent.includes('2 of 2 games, finished')")
+        tab.complaints.clear()
         await tab.click('a[href="game-0002.html"]')
         await tab.until("document.getElementById('steps')?.hidden===false")
         await tab.press("Home")
