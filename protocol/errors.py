@@ -19,9 +19,14 @@ def quoted(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return ``text`` with control characters escaped; the middle of a text over `LONGEST_QUOTE` characters is cut
-    out.
-    """
+    """Return ``text`` as `escaped` does; the middle of a text over `LONGEST_QUOTE` characters is cut out."""
     if len(text) > LONGEST_QUOTE:
         text = f"{text[: LONGEST_QUOTE - 20]}...{text[-10:]}"
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Return ``text`` with control characters escaped, which a terminal would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -10,8 +10,12 @@ UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 
 def without_mark(data: bytes, name: str) -> bytes:
-    """Return ``data`` without its byte order mark; raises `BadInput`, which names the file ``name``, for UTF-16."""
-    if data.startswith(UTF_16):
+    """Return ``data`` without its byte order mark; raises `BadInput`, which names the file ``name``, for UTF-16, with
+    or without its mark.
+    """
+    head = data[:32]
+    # Of UTF-16 without a mark every other byte is 0, since files of games and options begin with ASCII.
+    if data.startswith(UTF_16) or (len(head) > 1 and any(head[::2]) != any(head[1::2])):
         raise BadInput(f"{quoted(name)}: this is UTF-16: save it as UTF-8")
     return data.removeprefix(BOM_UTF8)
 

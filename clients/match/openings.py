@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
+from desdaemon.protocol.system import logs
 from desdaemon.protocol.texts import decoded
 
 PLIES = 8
@@ -131,7 +133,7 @@ def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[Gam
 
 def openings_of_file(path: str, plies: int = 60) -> Openings:
     """Return the games of a file, cut after ``plies`` moves, or its positions. Each final position comes once, and
-    openings in which the game is over are left out.
+    openings in which the game is over are left out. So is a game that cannot be read, with a message.
 
     Positions are lines of OBF or FEN: the file's extension says so or, in a text file, its first line is one. Raises
     `BadInput` for an unreadable file, and if no opening is left.
@@ -152,7 +154,7 @@ def openings_of_file(path: str, plies: int = 60) -> Openings:
 
 
 def _cut(path: str, plies: int) -> Iterator[GameRecord]:
-    for game in read_games(path):
+    for game in read_games(path, partial(logs.message, program="desdaemon match")):
         yield GameRecord(game.record.initial, game.record.moves[:plies])
 
 

@@ -56,7 +56,7 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
         text = decoded(file.read(), path)
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{path}: {error}: expected TOML such as level = 16") from None
     names: set[str] = set()
     warnings: list[str] = []
@@ -84,8 +84,6 @@ def _set(settings: SessionSettings, name: str, value: object, where: str) -> lis
     if not isinstance(value, bool | int | float | str):
         raise BadInput(f"{where}{name}: expected {option.expected}")
     text = ("on" if value else "off") if isinstance(value, bool) else str(value)
-    if option.kind == "path":
-        text = os.path.expanduser(text)  # noqa: PTH111
     try:
         settings.set(option, text)
     except BadInput as error:

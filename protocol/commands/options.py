@@ -292,7 +292,8 @@ def find_option(name: str) -> Option | None:
 
 def parse_value(option: Option, text: str) -> Value:
     """Return the value that ``text`` gives an option: times in ms (0 for infinite), selectivities in percent (-1 for
-    the level's). Raises `BadInput`, which names option, text and the expected value.
+    the level's), file names as `file_name` reads them. Raises `BadInput`, which names option, text and the expected
+    value.
     """
     text = text.strip()
     value: Value = None
@@ -308,6 +309,8 @@ def parse_value(option: Option, text: str) -> Value:
         value = text.lower() if text.lower() in option.choices else None
     elif option.kind == "selectivity":
         value = _parse_selectivity(text)
+    elif option.kind == "path":
+        value = file_name(text) or None
     elif text:
         value = text
     if value is None:

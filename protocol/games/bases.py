@@ -45,6 +45,10 @@ _PACKED = {
     "zst": (b"\x28\xb5\x2f\xfd", "compression.zstd"),
 }
 """The first bytes of packed files, and the module that unpacks them; not every Python has all four."""
+LONGEST_MAGIC = max(len(magic) for magic, _ in _PACKED.values())
+"""The bytes that `packing` looks at."""
+
+_SGF_CHARSETS = ("big5", "cp932", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis")
 
 
 class FileGame(NamedTuple):
@@ -84,7 +88,20 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str
         return _wthor_games(wthor.parse(data, name, bad), name, bad)
     if format == "edx":
         return _edx_games(edx.parse(data, name, bad), name, bad)
-    return _text_games(decoded(data, name), format, name, bad)
+    return _text_games(_sgf_text(data, name) if format == "sgf" else decoded(data, name), format, name, bad)
+
+
+def _sgf_text(data: bytes, name: str) -> str:
+    """Return the text of an SGF file: UTF-8, else in the character set that its property CA names, else Latin-1 as SGF
+    has it. Raises `BadInput` for UTF-16.
+    """
+    data = without_mark(data, name)
+    charset = re.search(rb"CA\[([\w-]{1,20})\]", data)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        named = charset[1].decode().lower().replace("-", "_") if charset else ""
+        return data.decode(named if named in _SGF_CHARSETS else "latin-1", "replace")
 
 
 def format_of_base(name: str, data: bytes) -> str:
@@ -119,12 +136,17 @@ def _unpacked_name(name: str) -> str:
     return root if extension[1:].lower() in _PACKED else name
 
 
+def packing(data: bytes) -> str:
+    """Return how a file is packed, as its extension says it, by its first bytes: ``gz``, ``bz2`` ...; "" if not."""
+    return next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
+
+
 def unpacked(data: bytes, name: str) -> bytes:
     """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
 
     Raises `BadInput` for more than `LARGEST_FILE` bytes, for damaged data, or if this Python cannot unpack it.
     """
-    kind = next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
+    kind = packing(data)
     if not kind:
         return data
     try:
@@ -296,14 +318,18 @@ def _date(text: str) -> str:
 
 def _ggf_result(text: str) -> BlackScore | None:
     number = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
-    return BlackScore(int(float(text.partition(":")[0]))) if number else None
+    return _possible(int(float(text.partition(":")[0]))) if number else None
 
 
 def _sgf_result(text: str) -> BlackScore | None:
     score = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
     if score:
-        return BlackScore(int(score[2]) if score[1] in "Bb" else -int(score[2]))
+        return _possible(int(score[2]) if score[1] in "Bb" else -int(score[2]))
     return BlackScore(0) if text.lower() in ("0", "draw") else None
+
+
+def _possible(score: int) -> BlackScore | None:
+    return BlackScore(score) if abs(score) <= 64 else None
 
 
 def _pgn_result(text: str) -> BlackScore | None:

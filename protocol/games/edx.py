@@ -12,7 +12,7 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import Position
 
-from .records import Complain, complain
+from .records import Complain, complain, plain_name
 
 GAME_BYTES = 160
 
@@ -76,7 +76,7 @@ def _squares(moves: bytes, where: str, offset: int) -> bytes:
 
 
 def _name(field: bytes) -> str:
-    return field.split(b"\0", 1)[0].decode("utf-8", "replace").strip()
+    return plain_name(field.split(b"\0", 1)[0].decode("utf-8", "replace"))
 
 
 def to_bytes(game: EdxGame) -> bytes:

@@ -38,8 +38,10 @@ _PGN_TAG_LINE = re.compile(r'^[ \t]*\[\w+[ \t]+"(?:\\.|[^"\\\n])*"[ \t]*\][ \t\r
 _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
 _END_OF_LINE = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
-_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*[-\u2013\u2014]+\s*(?=\w)")
-_FULL_WIDTH = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
+_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)")
+# Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
+_PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
+_PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
@@ -126,7 +128,7 @@ def listed_moves(text: str) -> list[int]:
     """Return the moves in a text as people write it, with numbers, dashes, a result, full-width letters. Raises
     `BadInput`.
     """
-    plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_FULL_WIDTH)))
+    plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_PLAIN)))
     return parse_moves(" ".join(plain.split()))
 
 
@@ -158,7 +160,7 @@ def sgf_game(text: GameText) -> GameRecord:
     game = tags.get("GM", "2")
     if game != "2" and "gogui" not in tags.get("AP", "").lower():
         raise BadInput(f"GM[{in_one_line(game)}]: expected a game of Othello, GM[2]")
-    if tags.get("SZ", "8") != "8":
+    if tags.get("SZ", "8") not in ("8", "8:8"):
         raise BadInput(f"SZ[{in_one_line(tags['SZ'])}]: expected a board of size 8")
     check_variant(tags.get("RU", ""))
     names = tags.get("PB", ""), tags.get("PW", "")

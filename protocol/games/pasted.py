@@ -32,7 +32,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     if not text:
         raise BadInput("nothing there: expected a game or a board")
     if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):
-        return list(parse_games(text.encode(), name, bad))
+        return list(parse_games(data, name, bad))
     if text[0] in "{[":
         return list(parse_games(text.encode(), name or "pasted text", bad, "ndjson"))
     board = _board(text)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from desdaemon.protocol.errors import BadInput, in_one_line, quoted
+from desdaemon.protocol.errors import BadInput, escaped, in_one_line, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import (
     START,
@@ -114,12 +114,21 @@ class GameText(NamedTuple):
     fault: str = ""
 
     def tags(self) -> dict[str, str]:
-        """Return the first value for each name, without blanks around it."""
-        return {name: value.strip() for name, value in reversed(self.properties)}
+        """Return the first value for each name, in one line without blanks around it."""
+        return {name: plain_name(value) for name, value in reversed(self.properties)}
+
+
+def plain_name(text: str) -> str:
+    """Return a name in one line, without blanks around it, control characters escaped."""
+    text = text.strip()
+    return text if text.isprintable() else escaped(" ".join(text.split()))
 
 
 # Properties that only the beginning of a game has, so that a variation is not taken for one.
-_ROOT = r"\(\s*;\s*(?:GM|GaMe|FF|CA|AP|ST|SZ|PB|PW|EV|DT|PC|RE)\s*\["
+_ROOT_NAMES = re.findall(r"\w\w", "GM FF CA AP ST SZ PB PW EV DT PC RE GN RO RU US SO BR WR")
+# As `_property_name` reads them: GM, GaMe or gm.
+_SPELLINGS = "|".join(f"{name[0]}[a-z]*{name[1]}[a-z]*|{name.lower()}" for name in _ROOT_NAMES)
+_ROOT = rf"\(\s*;\s*(?:{_SPELLINGS})\s*\["
 _GAME = re.compile(r"\(\s*;")
 _NEXT_GAME = re.compile(_ROOT)
 _MARK = re.compile(r"[\[()]")
@@ -127,6 +136,7 @@ _MARK = re.compile(r"[\[()]")
 _IN_VALUE = rf"\]|(?={_ROOT}[^\\\[\]]{{0,80}}\])"
 _VALUE_STOPS = {False: re.compile(_IN_VALUE), True: re.compile(rf"\\.|{_IN_VALUE}", re.DOTALL)}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_LONG_NAMES = {"BLACK": "B", "WHITE": "W"}
 
 
 def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
@@ -182,19 +192,23 @@ def _value_end(text: str, at: int, escapes: bool) -> tuple[int, bool]:
 
 def _property_name(text: str) -> str:
     """Return the name of the property with which a text ends. Only its capitals count, because older files write
-    ``Black`` for ``B``; a name without capitals is returned in capitals.
+    ``Black`` for ``B``; a name without capitals is returned in capitals, ``black`` and ``BLACK`` as ``B``.
     """
     text = text.rstrip()
     start = len(text)
     while start and text[start - 1].isalpha():
         start -= 1
     name = text[start:]
-    return "".join(c for c in name if c.isupper()) or name.upper()
+    name = "".join(c for c in name if c.isupper()) or name.upper()
+    return _LONG_NAMES.get(name, name)
+
+
+_ANTI = re.compile(r"anti|inverse|mis[e\u00e8]re|reverse|suicide", re.IGNORECASE)
 
 
 def check_variant(text: str) -> None:
     """Raise `BadInput` if ``text`` names anti-Othello, which the fewest discs win."""
-    if "anti" in text.lower():
+    if _ANTI.search(text):
         raise BadInput(f"{quoted(text)} is another game: expected Othello")
 
 
@@ -312,15 +326,16 @@ def _check_type(tags: dict[str, str]) -> None:
     without its board.
     """
     type = tags.get("TY", "")[:20].lower()
-    parts = re.fullmatch(r"s?(\d+)(\w*)", type, re.ASCII)
+    parts = re.match(r"[a-z]?(\d+)(\w*)", type, re.ASCII)
     if not parts:
-        return
+        return check_variant(type)
     if parts[1] != "8":
         raise BadInput(f"TY[{type}]: expected a board of size 8")
     if "a" in parts[2]:
         raise BadInput(f"TY[{type}] is anti-Othello, another game: expected Othello")
     if "r" in parts[2] and "BO" not in tags:
         raise BadInput(f"TY[{type}] begins on a random board: expected it as BO[8 ...]")
+    return None
 
 
 def _ggf_board(text: str) -> Position:

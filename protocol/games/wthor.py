@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 
-from .records import Complain, complain
+from .records import Complain, complain, plain_name
 
 HEADER_BYTES, GAME_BYTES = 16, 68
 PLAYER_BYTES, TOURNAMENT_BYTES = 20, 26
@@ -168,7 +168,7 @@ def read_names(path: str, bad: Complain | None = None) -> list[str]:
         data = file.read()
     parse_header(data, path, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)
-    return [data[start : start + width].split(b"\0", 1)[0].decode("latin-1").strip() for start in starts]
+    return [plain_name(data[start : start + width].split(b"\0", 1)[0].decode("latin-1")) for start in starts]
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:

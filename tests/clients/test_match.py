@@ -28,7 +28,7 @@ from desdaemon.clients.match import match as command
 from desdaemon.clients.match import workers
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import PLAYERS, EngineClient, GtpPlayer, detected_protocol, start_player
-from desdaemon.clients.match.openings import listed_openings
+from desdaemon.clients.match.openings import listed_openings, openings_of_file
 from desdaemon.clients.match.referee import Finished, MatchTerms, play_game
 from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal
@@ -240,6 +240,15 @@ def test_the_seed_decides_about_the_order() -> None:
     assert listed_openings(60) != listed_openings(60, seed=2)
     with pytest.raises(BadInput, match="expected at most 50000"):
         listed_openings(50_001)
+
+
+def test_a_bad_game_of_a_file_of_openings_is_told_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("f5d6c3\nf5a1\nf5f6e6\n")
+    assert [len(opening.moves) for opening in openings_of_file(str(path), 2).openings] == [2, 2]
+    assert 'x.txt": game 2, line 2: A1 (move 2) is illegal' in capsys.readouterr().err
 
 
 # Results

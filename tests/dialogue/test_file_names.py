@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,20 @@ def test_a_game_is_loaded_by_any_name(name: str, home: Path) -> None:
     assert len(dialogue.session.game.moves) == 2
 
 
+@pytest.mark.parametrize("name", ["~/a b.dat", '"~/a b.dat"', '"{home}/a b.dat"', "{home}/a b.dat"])
+def test_options_take_names_as_commands_do(name: str, home: Path) -> None:
+    name = name.format(home=home)
+    settings = SessionSettings()
+    ini, toml = home / "edax.ini", home / "config.toml"
+    ini.write_text(f"eval-file = {name}\nbook-file {name}\n")
+    toml.write_text(f"games-file = '{name}'\n")
+    assert read_option_file(settings, str(ini))[1] == configure(settings, str(toml), "text")[1] == []
+    assert settings.eval_file == settings.book_file == settings.games_file == f"{home}/a b.dat"
+    dialogue = Dialogue()
+    dialogue.say(f"eval-file {name}")
+    assert dialogue.session.settings.eval_file == f"{home}/a b.dat"
+
+
 @pytest.mark.parametrize("command", ["solve", "load", "save"])
 def test_quotes_do_not_lead_out_of_the_data_folder(command: str, tmp_path: Path) -> None:
     line = checked_line(read_line(f'{command} "a b.sgf"'), "admin", str(tmp_path))
@@ -79,9 +94,26 @@ def test_byte_order_marks_in_files(tmp_path: Path) -> None:
     assert len(read_problems(tmp_path / "x.obf")) == 1
 
 
-def test_utf_16_in_files(tmp_path: Path) -> None:
+def test_values_in_values_are_refused_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f"level = {'[' * 20_000}")
+    with pytest.raises(BadInput, match="expected TOML such as level = 16"):
+        configure(SessionSettings(), str(tmp_path / "config.toml"), "text")
+
+
+def test_packed_problems(tmp_path: Path) -> None:
+    path = tmp_path / "x.obf.gz"
+    path.write_bytes(gzip.compress(f"{PROBLEM}\n".encode() * 3))
+    for done in (converse(b"", "-solve", str(path), "-l", "1"), converse(path.read_bytes(), "-solve", "-", "-l", "1")):
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"\n3 positions;" in done.stdout
+    path.write_bytes(path.read_bytes()[:-9])
+    assert "cannot be unpacked" in Dialogue().both(f"solve {path}")[1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_utf_16_in_files(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_text(f"level = 7\n{PROBLEM}\n", encoding="utf-16")
+    path.write_text(f"level = 7\n{PROBLEM}\n", encoding=encoding)
     readers = (
         lambda: read_option_file(SessionSettings(), str(path)),
         lambda: configure(SessionSettings(), str(path), "text"),

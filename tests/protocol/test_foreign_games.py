@@ -147,6 +147,14 @@ def test_what_lacks_its_end_does_not_take_the_next_game_with_it(format: str, bro
     assert (games, len(complaints)) == (["F5D6"] * 2, 1)
 
 
+@pytest.mark.parametrize("root", ["GM[2]", "gm[2]", "GaMe[2]", "FileFormat[1]", "GN[x]", "PlayerBlack[x]", "RU[x]"])
+def test_a_game_is_known_by_its_first_property(root: str) -> None:
+    """However old files spell it; the games that lack their end are told, one by one."""
+    games, complaints = read(f"(;{root};B[fe]\n" * 2 + f"(;{root};B[fe];W[df])\n", "x.sgf")
+    assert games == ["F5D6"]
+    assert [line.split(": ")[1] for line in complaints] == ["game 1, line 1", "game 2, line 2"]
+
+
 def test_a_quoted_game_is_no_game() -> None:
     assert read("(;GM[2]C[as in (;GM[2\\];B[fe\\]) ];B[fe];W[df])", "x.sgf") == (["F5D6"], [])
     assert read("1. F5 D6 33-31\n\n1. D3 C3 *", "x.pgn") == (["F5D6", "D3C3"], [])
@@ -166,6 +174,12 @@ def test_a_quoted_game_is_no_game() -> None:
         ("sgf", "(;GM[2];B[fe];W[df]AB[aa])", "AB after 2 moves"),
         ("sgf", "(;GM[2];B[fe]AE[aa])", "AE after 1 moves"),
         ("pgn", '[Variant "antiflipello"]\n\n1. F5', "another game"),
+        ("pgn", '[Variant "Reversed Othello"]\n\n1. F5', "another game"),
+        ("sgf", "(;GM[2]RU[mis\u00e8re];B[fe])", "another game"),
+        ("sgf", "(;GM[2]RU[inverse];B[fe])", "another game"),
+        ("ggf", "(;GM[Othello]TY[anti]B[f5];)", "another game"),
+        ("ggf", "(;GM[Othello]TY[k8a]B[f5];)", "anti-Othello"),
+        ("ggf", "(;GM[Othello]TY[s8r18:l]B[f5];)", "begins on a random board"),
         ("ggf", "(;GM[Othello]BO[16 --\n\n];)", "size 8"),
         ("ggf", "(;GM[chess\n];)", "expected Othello"),
         ("sgf", "(;GM[2\nCA[UTF-8];B[fe])", "expected a game of Othello"),
@@ -183,6 +197,9 @@ def test_other_games_are_refused_in_a_line(format: str, text: str, reason: str) 
     [
         ("sgf", "(;GaMe[2]SiZe[8]PlayerBlack[Ann];Black[fe];White[df];Black[cc];White[dc];Black[cd])"),
         ("sgf", "(;gm[2];b[fe];w[df];b[cc];w[dc];b[cd])"),
+        ("sgf", "(;BLACK[fe];WHITE[df];black[cc];white[dc];BLACK[cd])"),
+        ("sgf", "(;GM[2]SZ[8:8];B[fe];W[df];B[cc];W[dc];B[cd])"),
+        ("sgf", "(;GM[2]RU[Reversi];B[fe];W[df];B[cc];W[dc];B[cd])"),
         ("sgf", "(;GM[2]AB[aa:hh]AE[aa:hh]AB[ed:ed][de]AW[dd][ee]PL[B];B[fe];W[df];B[cc];W[dc];B[cd])"),
         ("ggf", "(;GM[Othello]TY[8]B[f5]W[d6]B[c3]W[d3]B[c4];)"),
         ("txt", "1. f5 2. d6 3. c3 4. d3 5. c4"),
@@ -190,6 +207,8 @@ def test_other_games_are_refused_in_a_line(format: str, text: str, reason: str) 
         ("txt", "1) F5 - D6 2) C3 - D3 3) C4 *"),
         ("txt", "F5-D6-C3-D3-C4"),
         ("txt", "f5 \u2013 d6 \u2013 c3 \u2013 d3 \u2013 c4"),
+        ("txt", "f5\u2010d6\u2011c3\u2212d3 \u2015 c4"),
+        ("txt", "F5\u30fcD6\u30fcC3\u30fcD3\u30fcC4"),
         ("txt", "\uff26\uff15\uff24\uff16\uff23\uff13\u3000\uff44\uff13\uff43\uff14"),
     ],
 )
@@ -321,6 +340,76 @@ def test_utf_16_is_named(format: str, encoding: str) -> None:
         parse_pasted(data)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("format", FILES)
+def test_utf_16_without_its_mark_is_named(format: str, encoding: str) -> None:
+    data = FILES[format].decode().encode(encoding)
+    for name in (f"x.{format}", "x"):
+        with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
+            read(data, name)
+
+
+@pytest.mark.parametrize(
+    ("charset", "name"),
+    [
+        ("Shift_JIS", "\u30bd\u8868"),
+        ("EUC-JP", "\u864e"),
+        ("GB2312", "\u864e"),
+        ("ISO-8859-1", "Zo\u00eb"),
+        ("", "Zo\u00eb"),
+        ("hex", "Zo\u00eb"),
+    ],
+)
+def test_an_sgf_file_names_its_character_set(charset: str, name: str) -> None:
+    """In Shift_JIS a letter may end with the byte of a backslash or a bracket."""
+    encoding = charset if charset not in ("", "hex") else "latin-1"
+    data = f"(;GM[2]PB[{name}]{charset and f'CA[{charset}]'};B[fe])".encode(encoding)
+    (game,) = parse_games(data, "x.sgf")
+    assert (game.record.black, moves_of(game.record)) == (name, "F5")
+    assert [each.record.black for each in parse_pasted(data)] == [name]
+
+
+@pytest.mark.parametrize("format", ["sgf", "ggf", "pgn", "ndjson", "edx", "wtb"])
+def test_names_hold_nothing_that_a_terminal_obeys(format: str, tmp_path: Path) -> None:
+    """An escape sequence in a name could write over the lines of other games."""
+    name = "A\x1b[2Jnn\x9b1m"
+    path = tmp_path / f"x.{format}"
+    record = parse_game("f5d6c3", "txt")._replace(black=name)
+    if format == "ndjson":
+        path.write_text(exported("f5", players={"p1": {"name": name}}))
+    elif format in ("edx", "wtb"):
+        write_games(str(path), [FileGame(record._replace(black="-" * len(name)))])
+        for file in tmp_path.iterdir():
+            encoding = "utf-8" if format == "edx" else "latin-1"
+            written = name.encode(encoding)
+            file.write_bytes(file.read_bytes().replace(b"-" * len(name), written.ljust(len(name), b"\0")[: len(name)]))
+    else:
+        head = {"sgf": "(;GM[2]PB[{}];B[fe])", "ggf": "(;GM[Othello]PB[{}]B[f5];)", "pgn": '[Black "{}"]\n\n1. F5 *'}
+        path.write_text(head[format].format(name.replace("[", "") if format != "pgn" else name), encoding="utf-8")
+    (game,) = read_games(str(path))
+    assert game.record.black.startswith("A\\x1b")
+    assert game.record.black.isprintable()
+
+
+def test_a_name_over_two_lines_is_one_name() -> None:
+    (game,) = parse_games(b"(;GM[2]PB[Ann\n  Bell]EV[a\tb];B[fe])", "x.sgf")
+    assert (game.record.black, game.event) == ("Ann Bell", "a b")
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("sgf", "(;GM[2]RE[W+99];B[fe])"),
+        ("ggf", "(;GM[Othello]RE[-99.0]B[f5];)"),
+        ("pgn", '[Result "99-0"]\n\n1. F5'),
+    ],
+)
+def test_a_result_that_cannot_be_is_none(format: str, text: str, tmp_path: Path) -> None:
+    (game,) = parse_games(text.encode(), f"x.{format}")
+    assert game.result is None
+    assert write_games(str(tmp_path / "x.wtb"), [game]) == 1
+
+
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
 
@@ -375,12 +464,17 @@ def test_one_bad_record_does_not_refuse_the_others(suffix: str, head: int, size:
 
 
 @pytest.mark.parametrize("suffix", ["wtb", "edx"])
-def test_a_file_cut_short_gives_its_whole_games(suffix: str) -> None:
+def test_a_file_cut_short_gives_its_whole_games(suffix: str, tmp_path: Path) -> None:
     games, complaints = read(records(suffix, 4)[:-30], f"x.{suffix}")
     assert games == ["F5D6C3"] * 3
     assert len(complaints) == 1
     told = {"wtb": "4 games of 68 bytes announced, expected 288 bytes: the file has 258", "edx": "whole games"}
     assert told[suffix] in complaints[0]
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(records(suffix, 4)[:-30])
+    dialogue = Dialogue()
+    assert dialogue.both(f"load {path}") == ("", "")
+    assert len(dialogue.session.game.moves) == 3
 
 
 def test_names_cut_short_are_those_that_are_whole(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The stages of training, on games made here."""
 
 import functools
+import gzip
 import random
 import struct
 
@@ -98,13 +99,27 @@ def test_move_lines_are_read(tmp_path):
     assert score in found["scores"].tolist()
 
 
+def test_packed_files_are_read_like_others(tmp_path):
+    line, _ = random_line(5)
+    text = "".join(referee.name(square) for square in line)
+    folder = tmp_path / "base"
+    folder.mkdir()
+    (folder / "A.WTB.gz").write_bytes(gzip.compress(wthor([line])))
+    (folder / "remarks").write_text("no games")
+    (tmp_path / "x.txt.gz").write_bytes(gzip.compress(f"\ufeff{text}\n".encode()))
+    squares, account = files.read_files([folder, tmp_path / "x.txt.gz"])
+    assert account == ["A.WTB.gz: 1", "x.txt.gz: 1"]
+    assert squares[0].tolist() == squares[1].tolist()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("short.wtb", b"\0" * 9, "header"),
         ("ten.wtb", wthor([[19]])[:12] + b"\x0a" + wthor([[19]])[13:], "size 10"),
         ("words.txt", b"f5d6c3\nhello\n", "words.txt:2"),
-        ("latin.txt", b"f5\xe9\n", "not a text"),
+        ("latin.txt", b"f5\xe9\n", "latin.txt:1"),
+        ("marked.txt", "f5\n".encode("utf-16"), "this is UTF-16"),
     ],
 )
 def test_broken_game_files_are_refused_with_their_name(tmp_path, capsys, name, content, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections import deque
@@ -171,7 +172,11 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
     source: str | int = os.dup(0) if path in STANDARD_INPUT else path
     with open(source, "rb") as file:  # noqa: PTH123  a descriptor, or the name as it was typed
-        yield file
+        # The module reads files of games, which few dialogues do.
+        from desdaemon.protocol.games import bases
+
+        packed = bases.packing(file.peek(bases.LONGEST_MAGIC))
+        yield io.BytesIO(bases.unpacked(file.read(bases.LARGEST_FILE), path)) if packed else file
 
 
 def _problems(context: CommandContext, file: IO[bytes], path: str) -> Iterator[Problem]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
-from desdaemon.protocol.games import wthor
+from desdaemon.protocol.games import bases
 from desdaemon.protocol.othello.notation import parse_moves
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.texts import decoded
 
 _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 
@@ -24,21 +25,18 @@ _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 def read_wthor(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) of a WTHOR file, uint8, 0 = A1, NO_SQUARE after the last move.
 
-    Records that cannot be read are left out, with a message. Raises OSError, and `BadInput` for an unusable file.
+    Records that cannot be read are left out, with a message. Raises `BadInput` for an unusable file.
     """
-    return squares_of([game.moves for game in wthor.parse(path.read_bytes(), str(path), logs.message).games.values()])
+    return squares_of([game.moves for game in bases.read_wthor(str(path), logs.message).games.values()])
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:
     """Return the squares (games, 60) uint8, as `read_wthor` does, of a text file with a game a line; skip blank lines.
 
-    Raises OSError, and `TrainingError` for a file that is not UTF-8 or a line that is no game, with the line's number.
+    Raises `BadInput` for an unusable file, and `TrainingError` for a line that is no game, with its number.
     """
     games = []
-    try:
-        lines = path.read_text(encoding="utf-8-sig").lower().splitlines()
-    except UnicodeDecodeError as error:
-        raise TrainingError(f"{path}: not a text of move lines: {error}") from error
+    lines = decoded(bases.content_of(str(path)), str(path)).lower().splitlines()
     for number, line in enumerate(lines, 1):
         text = "".join(line.split())
         if text and not _LINE.fullmatch(text):
@@ -56,24 +54,27 @@ def squares_of(games: list[bytes]) -> NDArray[np.uint8]:
     return rows
 
 
+def wthor_files(paths: list[Path]) -> list[Path]:
+    """Return the files of ``paths``; a folder stands for its .wtb files, packed or not, sorted by name."""
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.iterdir()) if path.is_dir() else []
+        files += [file for file in inside if bases.extension_of(file.name) == "wtb"] if path.is_dir() else [path]
+    return files
+
+
 def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
     """Return the squares of all files, as one array, and a line about each file. A folder stands for its .wtb files,
     sorted by name.
 
-    Raises `TrainingError` if there is no file, a file cannot be read, or a line is no game, and `BadInput` for an
-    unusable WTHOR file.
+    Raises `TrainingError` if there is no file or a line is no game, and `BadInput` for an unusable file.
     """
-    files: list[Path] = []
-    for path in paths:
-        files += sorted(path.glob("*.wtb")) if path.is_dir() else [path]
+    files = wthor_files(paths)
     if not files:
         raise TrainingError(f"{', '.join(map(str, paths))}: no game files (*.wtb) there")
     parts, account = [], []
     for file in files:
-        try:
-            games = read_wthor(file) if file.suffix.lower() == ".wtb" else read_lines(file)
-        except OSError as error:
-            raise TrainingError(f"{file}: can't be read: {error.strerror or error}") from error
+        games = read_wthor(file) if bases.extension_of(file.name) == "wtb" else read_lines(file)
         parts.append(games)
         account.append(f"{file.name}: {len(games)}")
     return np.concatenate(parts), account

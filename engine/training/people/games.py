@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.kernels.bits import moves as legal_moves
 from desdaemon.engine.training.compiled import compiled
-from desdaemon.engine.training.games.game_files import squares_of
+from desdaemon.engine.training.games.game_files import squares_of, wthor_files
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.labelling.boards import Boards
 from desdaemon.engine.training.store import TrainingError
@@ -51,9 +51,7 @@ def read_games(sources: list[Path]) -> Games:
     `BadInput` for an unusable file.
     """
     squares, numbers, names = [], [], [""]
-    for path in (
-        file for source in sources for file in (sorted(source.glob("*.wtb")) if source.is_dir() else [source])
-    ):
+    for path in wthor_files(sources):
         base = bases.read_wthor(str(path), logs.message)
         games = list(base.games.values())
         listed = bases.names_beside(str(path), ".jou", logs.message)
