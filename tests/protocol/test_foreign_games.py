@@ -468,7 +468,7 @@ def test_a_file_cut_short_gives_its_whole_games(suffix: str, tmp_path: Path) -> 
     games, complaints = read(records(suffix, 4)[:-30], f"x.{suffix}")
     assert games == ["F5D6C3"] * 3
     assert len(complaints) == 1
-    told = {"wtb": "4 games of 68 bytes announced, expected 288 bytes: the file has 258", "edx": "whole games"}
+    told = {"wtb": "4 games of 68 bytes announced, expected 288 bytes: the file has 258", "edx": "not a multiple"}
     assert told[suffix] in complaints[0]
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(records(suffix, 4)[:-30])
