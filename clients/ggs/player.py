@@ -260,8 +260,8 @@ class Player:
             return []
         instructions = self._leave()
         self._matches.clear()
-        self._waits_until = 0.0
         if not up:
+            self._waits_until = 0.0
             return [*instructions, Show("the Othello service is down", ours=True)]
         lines = (*ggs.SERVICE_SET_UP, ggs.rated_line(self._rules.rated), ggs.open_line(self._wanted))
         return [*instructions, *map(Send, lines), *self._offer(now)]

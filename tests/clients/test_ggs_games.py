@@ -1,102 +1,96 @@
-"""Players on a small server of our own: whole matches, clocks, lost connections."""
+"""Players on a small server of our own: whole matches, clocks, requests, lost connections, text of others."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
-import os
-import random
 import re
-import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 from book_dialogue import BookDialogue
-from checkout import ROOT
-from ggs_server import PASSWORD, Server
+from ggs_server import FULL_LOSS, LEAST_LOSS, PASSWORD, BoardGame, Server
+from ggs_table import ANY, KINDS, NEVER, Dice, Table, replayed, run, until
 
-from desdaemon.api.results import Analysis, MoveLine, Score
-from desdaemon.cli.main import main as command_line
-from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
 from desdaemon.clients.ggs.player import AcceptRules, Answer, Player, StartSearch, Wishes
 from desdaemon.clients.ggs.session import Outside, ServerSession
 from desdaemon.clients.ggs.thinking import Thinker
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import parse_games
-from desdaemon.protocol.ggs import ServerClock
-from desdaemon.protocol.othello.notation import START, parse_board
-from desdaemon.protocol.othello.rules import squares
-from desdaemon.protocol.othello.selectivity import Selectivity
-
-NEVER = 3600.0
-ANY = AcceptRules(("8*", "s8*"), least=0, most=1e9)
-
-
-class Dice:
-    """Plays at random, each move after a pause."""
-
-    def __init__(self, seed: int, pause_s: float = 0.0) -> None:
-        self.choices = random.Random(seed)
-        self.pause_s = pause_s
-        self.searches: list[StartSearch] = []
-        self.cancelled = 0
-
-    async def think(self, search: StartSearch) -> Answer:
-        self.searches.append(search)
-        try:
-            await asyncio.sleep(self.pause_s)
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        move = self.choices.choice(squares(search.position.moves))
-        return Answer(search.game, search.position, move, self.choices.uniform(-64, 64), 0.25, "guessed")
-
-
-def run(work: Coroutine[Any, Any, object], patience_s: float = 300) -> None:
-    asyncio.run(asyncio.wait_for(work, patience_s))
-
-
-async def until(condition: Callable[[], object]) -> None:
-    while not condition():
-        await asyncio.sleep(0.005)
-
-
-def session_with(server: Server, folder: Path, thinker: Any, password: str = PASSWORD, **wishes: Any) -> ServerSession:
-    """A player named alice at the server, with files for records and for the dialogue."""
-    place = Outside("127.0.0.1", server.port, False, str(folder / "alice.ggf"), str(folder / "alice.log"))
-    return ServerSession(place, Player("alice", password, ANY, Wishes(records=True, **wishes)), thinker)
-
 
 # Matches
 
 
-@pytest.mark.parametrize(("kind", "offer"), [("8", ""), ("8w", "8w 5:00 bob"), ("s8r40", "")])
-def test_matches_are_played_and_their_records_kept(kind: str, offer: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_matches_are_played_and_their_records_kept(kind: str, tmp_path: Path) -> None:
+    pair = kind.startswith("s")
+
     async def scene() -> None:
-        async with Server(kind) as server:
-            dice = Dice(1)
-            assert await session_with(server, tmp_path, dice, matches=2, offer=offer).run() == ""
-            assert len(server.results) == 2
-        pair = kind.startswith("s")
-        assert {search.board for search in dice.searches} == ({"0", "1"} if pair else {""})
-        games = list(parse_games((tmp_path / "alice.ggf").read_bytes(), "alice.ggf"))
-        assert len(games) == (4 if pair else 2)
-        assert all(game.record.final.over for game in games)
-        assert PASSWORD not in (tmp_path / "alice.log").read_text("utf-8")
+        async with Table(tmp_path) as table:
+            alice = Dice(1)
+            await table.play(f"{kind} 5:00//2:00", alice, Dice(2), matches=2)
+            assert [(result.type, result.flagged) for result in table.server.results] == [(kind, frozenset())] * 2
+            assert table.server.refused == []
+            assert {search.board for search in alice.searches} == ({"0", "1"} if pair else {""})
 
     run(scene())
+    for name in ("alice", "bob"):
+        games = replayed(tmp_path / f"{name}.ggf")
+        assert len(games) == (4 if pair else 2)
+        assert [float(game.told) for game in games] == [game.discs for game in games]
+        assert len(list(parse_games((tmp_path / f"{name}.ggf").read_bytes(), name))) == len(games)
+        if pair:
+            assert games[0].start == games[1].start
+            assert games[0].black == games[1].white
+        elif kind in ("8b", "8w"):
+            assert {game.black for game in games} == {"bob" if kind == "8b" else "alice"}
+        assert PASSWORD not in (tmp_path / f"{name}.log").read_text("utf-8")
+
+
+class Copycat(Dice):
+    """Plays on each board of a pair what the opponent has played on the other in the same position."""
+
+    def __init__(self, opponent: Watched) -> None:
+        super().__init__(1)
+        self.opponent = opponent
+
+    async def think(self, search: StartSearch) -> Answer:
+        await until(lambda: (search.board, search.position) in self.opponent.moves)
+        move = self.opponent.moves[search.board, search.position]
+        return Answer(search.game, search.position, move, 0.0, 0.0)
+
+
+class Watched(Dice):
+    """Plays at random; the moves are seen by another, who will have these positions on the other board."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.moves: dict[tuple[str, object], int] = {}
+
+    async def think(self, search: StartSearch) -> Answer:
+        answer = await super().think(search)
+        self.moves["1" if search.board == "0" else "0", search.position] = answer.move
+        return answer
+
+
+def test_an_opponent_may_copy_the_moves_of_the_other_board(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            watched = Watched()
+            await table.play("s8r14 5:00//2:00", watched, Copycat(watched))
+            assert [result.discs for result in table.server.results] == [0]
+
+    run(scene())
+    first, second = replayed(tmp_path / "alice.ggf")
+    assert first.moves == second.moves
 
 
 def test_records_go_into_a_book_but_for_random_starts(tmp_path: Path) -> None:
     async def scene() -> None:
         for kind in ("8", "s8r14"):
-            async with Server(kind) as server:
-                assert await session_with(server, tmp_path, Dice(1), matches=1).run() == ""
+            async with Table(tmp_path) as table:
+                await table.play(f"{kind} 5:00", Dice(1), Dice(2))
 
     run(scene())
     with contextlib.closing(BookDialogue()) as dialogue:
@@ -104,18 +98,184 @@ def test_records_go_into_a_book_but_for_random_starts(tmp_path: Path) -> None:
         assert "1 game counted" in dialogue.say(f"book add {tmp_path / 'alice.ggf'}")
 
 
-def test_a_time_out_ends_the_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+# Clocks
+
+
+@pytest.mark.parametrize("tells_flags", [True, False])
+@pytest.mark.parametrize("late", ["alice", "bob"])
+def test_a_soft_time_out_is_seen_and_caps_the_result(
+    late: str, tells_flags: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matches = 3
+    passed: dict[str, int] = {}
+    # With these numbers the late one has more discs in some game.
+    dice = {"alice": Dice(2), "bob": Dice(1)} if late == "alice" else {"alice": Dice(1), "bob": Dice(2)}
+
     async def scene() -> None:
-        async with Server("8") as server:
-            slow = Dice(1, NEVER)
-            alice = asyncio.create_task(session_with(server, tmp_path, slow, matches=1).run())
+        async with Table(tmp_path, tells_flags=tells_flags) as table:
+            server = table.server
+
+            def after_move(board: BoardGame) -> None:
+                if board.mover == late and (number := passed.setdefault(board.id, 0)) < 2:
+                    passed[board.id] += 1
+                    server.elapse(board, [29.5 * 60, 40][number])
+
+            server.on_move = after_move
+            await table.play("8 30:00//2:00", dice["alice"], dice["bob"], matches)
+            assert [result.flagged for result in server.results] == [{late}] * matches
+            discs.extend(result.discs for result in server.results)
+
+    discs: list[float] = []
+    run(scene())
+    told, own = capsys.readouterr()
+    assert own.count(f"{late} was out of time and can no longer win") == 2 * matches
+    assert own.count("out of time") == 2 * matches
+    for name, sign in (("alice", -1), ("bob", 1)):
+        other = "bob" if name == "alice" else "alice"
+        assert [float(found) for found in re.findall(rf"^match \S+ with {other}: (\S+)$", told, re.M)] == [
+            sign * won for won in discs
+        ]
+    games = replayed(tmp_path / "alice.ggf")
+    assert {game.told[-2:] for game in games} == {":t"}
+    on_board = [game.discs * (1 if game.black == late else -1) for game in games]
+    late_discs = [won if late == "bob" else -won for won in discs]
+    assert late_discs == [min(won, -LEAST_LOSS) for won in on_board]
+    assert max(on_board) > 0, "some result was changed"
+    # What is left of the extension is the clock then.
+    clocks = [search.clock for search in dice[late].searches]
+    assert {clock.extension for clock in clocks} == {120_000}
+    assert clocks[-1].main <= 110_000
+
+
+@pytest.mark.parametrize("late", ["alice", "bob"])
+def test_a_hard_time_out_loses_all_and_ends_the_search(
+    late: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            server = table.server
+            slow, quick = Dice(1, NEVER), Dice(2)
+            players = (slow, quick) if late == "alice" else (quick, slow)
+            play = asyncio.create_task(
+                table.play(f"{'8w' if late == 'alice' else '8b'} 5:00//2:00", players[0], players[1])
+            )
             await until(lambda: slow.searches)
-            server.out_of_time()
-            assert await alice == ""
+            (match,) = server.matches.values()
+            server.elapse(match.boards[0], 5 * 60)
+            await asyncio.sleep(0)
+            assert not server.results, "the extension is granted once"
+            server.elapse(match.boards[0], 2 * 60)
+            await play
+            (result,) = server.results
+            assert (result.discs, result.flagged) == (FULL_LOSS if late == "alice" else -FULL_LOSS, {late})
+            assert (slow.cancelled, len(slow.searches), quick.searches) == (1, 1, [])
+
+    run(scene())
+    shown = capsys.readouterr().out
+    assert ("with bob: -64" in shown) == (late == "alice")
+    assert ("with bob: +64" in shown) == (late == "bob")
+
+
+def test_a_clock_that_runs_out_by_itself_ends_the_match(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            slow = Dice(1, NEVER)
+            await table.play("8w 0:01//0:01", slow, Dice(2))
+            assert [result.discs for result in table.server.results] == [FULL_LOSS]
             assert slow.cancelled == len(slow.searches) == 1
 
     run(scene())
-    assert "match .3 with bob: -64\n" in capsys.readouterr().out
+
+
+class SlowOnOne(Dice):
+    """Never moves on the first board of a pair."""
+
+    async def think(self, search: StartSearch) -> Answer:
+        self.pause_s = NEVER if search.board == "0" else 0.0
+        return await super().think(search)
+
+
+def test_a_time_out_on_one_board_of_a_pair_leaves_the_other(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            server = table.server
+            slow = SlowOnOne(1)
+            play = asyncio.create_task(table.play("s8 5:00//2:00", slow, Dice(2)))
+            await until(lambda: server.matches)
+            (match,) = server.matches.values()
+            lost, other = match.boards
+            await until(lambda: other.result is not None)
+            server.elapse(lost, 7 * 60)
+            await play
+            assert other.result is not None
+            won = other.result * (1 if other.names[0] == "bob" else -1)
+            assert [result.discs for result in server.results] == [(FULL_LOSS + won) / 2]
+            assert slow.cancelled == 1
+
+    run(scene())
+
+
+def test_increments_are_no_time_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            alice = Dice(1)
+            await table.play("8 1:00/0:10/2:00", alice, Dice(2))
+            clocks = [search.clock for search in alice.searches]
+            assert {clock.increment for clock in clocks} == {10_000}
+            assert clocks[-1].main > clocks[0].main
+
+    run(scene())
+    assert "out of time" not in capsys.readouterr().err
+
+
+# Requests
+
+
+def test_requests_are_accepted_by_the_rules(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            server = table.server
+            rules = AcceptRules(("8", "s8r*"), opponents=("bob",))
+            alice = table.sit("alice", Dice(1), rules, matches=1)
+            for name in ("bob", "carol"):
+                table.sit(name, Dice(2))
+            for name in ("alice", "bob", "carol"):
+                await table.ready(name)
+            refused = ("8r14 5:00 alice", "8 0:30 alice", "8 31:00 alice", "8k 5:00 alice", "10 5:00 alice")
+            asked = [("bob", "rated +", False), ("bob", "ask 8 5:00 alice", True), ("bob", "rated -", False)]
+            asked += [("bob", f"ask {request}", True) for request in refused]
+            asked += [("carol", "ask s8r14 5:00 alice", True), ("carol", "ask 8 5:00", False)]
+            for name, line, _ in asked:
+                table.sessions[name].typed(f"tell /os {line}")
+                await until(partial(said, server, name, f"tell /os {line}"))
+            table.sessions["bob"].typed("tell /os ask s8r14 5:00")
+            assert await alice == ""
+            refusals = [answered for _, _, answered in asked].count(True)
+            assert answers(server) == [("alice", "decline")] * refusals + [("alice", "accept")]
+            assert [result.names for result in server.results] == [("bob", "alice")]
+
+    run(scene())
+
+
+def said(server: Server, name: str, line: str) -> bool:
+    return (name, line) in server.lines
+
+
+def answers(server: Server) -> list[tuple[str, str]]:
+    """Who has accepted and declined, in order."""
+    return [(name, line.split()[2]) for name, line in server.lines if re.match(r"tell /os (accept|decline)", line)]
+
+
+def test_two_who_ask_each_other_play(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            alice = table.sit("alice", Dice(1), offer="8 5:00 bob", matches=2)
+            bob = table.sit("bob", Dice(2), offer="8 5:00 alice", matches=2)
+            assert await asyncio.gather(alice, bob) == ["", ""]
+            assert len(table.server.results) == 2
+            assert answers(table.server) == []
+
+    run(scene())
 
 
 # Logins, lost connections
@@ -123,23 +283,23 @@ def test_a_time_out_ends_the_search(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_a_wrong_password_and_a_second_login_are_refused(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with Server() as server:
-            assert "alice" in await session_with(server, tmp_path, Dice(1), "wrong").run()
-            first = asyncio.create_task(session_with(server, tmp_path, Dice(1)).run())
-            await until(lambda: server.connected)
-            assert "alice" in await session_with(server, tmp_path, Dice(1)).run()
+        async with Table(tmp_path) as table:
+            assert "alice" in await table.sit("alice", Dice(1), password="wrong")
+            first = table.sit("alice", Dice(1))
+            await table.ready("alice")
+            assert "alice" in await table.sit("alice", Dice(1))
             assert not first.done()
-            assert server.refused == ["alice", "alice"]
-            first.cancel()
+            assert table.server.refused == ["alice", "alice"]
 
     run(scene())
 
 
-def test_no_server_ends_the_program(tmp_path: Path) -> None:
+def test_no_server_ends_the_program() -> None:
     async def scene() -> None:
         async with Server() as server:
             pass
-        assert f"127.0.0.1:{server.port}" in await session_with(server, tmp_path, Dice(1)).run()
+        place, player = Outside("127.0.0.1", server.port), Player("alice", PASSWORD, ANY, Wishes())
+        assert f"127.0.0.1:{server.port}" in await ServerSession(place, player, Thinker(SessionSettings(), 0)).run()
 
     run(scene())
 
@@ -154,24 +314,71 @@ def test_a_server_that_cannot_encrypt_hears_nothing() -> None:
     run(scene())
 
 
+@pytest.mark.parametrize("resuming", ["alice", "bob"])
 def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    resuming: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def scene() -> None:
-        async with Server("s8r14", drop_at=20) as server:
-            session = session_with(server, tmp_path, Dice(1), matches=1)
-            alice = asyncio.create_task(session.run())
-            await until(lambda: not server.drop_at and not server.connected)
+        async with Table(tmp_path) as table:
+            server = table.server
+            dropped: list[str] = []
+
+            def after_move(board: BoardGame) -> None:
+                if len(board.moves) == 20 and not dropped:
+                    dropped.append(board.id)
+                    server.elapse(board, 60)
+                    # For a while the server thinks that this user is still there.
+                    server.drop("bob", ghost=True)
+
+            server.on_move = after_move
+            dice = Dice(1), Dice(2)
+            alice, bob = table.sit("alice", dice[0], ANY, matches=1), table.sit("bob", dice[1], ANY, matches=1)
+            await table.ready("alice")
+            await table.ready("bob")
+            table.sessions["bob"].typed("tell /os ask s8r14 5:00//2:00 alice")
+            await until(lambda: dropped and server.refused == ["bob"])
+            before = [len(player.searches) for player in dice]
             server.lines.clear()
-            await until(lambda: server.lines.count("tell /os open 1") == 2)
+            server.ghosts.clear()
+            await table.ready("bob")
+            (match,) = server.matches.values()
             assert not server.results
-            assert not [line for line in server.lines if "continue" in line]
-            session.typed("tell /os continue .3")
-            assert await alice == ""
-            assert len(server.results) == 1
+            assert not match.running
+            assert not [line for _, line in server.lines if "continue" in line]
+            assert [len(player.searches) for player in dice] == before, "nobody thinks meanwhile"
+            table.sessions[resuming].typed(f"tell /os continue {match.id}")
+            assert await asyncio.gather(alice, bob) == ["", ""]
+            assert [result.flagged for result in server.results] == [frozenset()]
+            assert min(search.clock.main for player in dice for search in player.searches) <= 240_000
 
     run(scene())
     assert "calling again in 1 s" in capsys.readouterr().err
+    for name in ("alice", "bob"):
+        assert len(replayed(tmp_path / f"{name}.ggf")) == 2
+
+
+def test_the_service_goes_down_in_a_match_and_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            server = table.server
+            alice, bob = Dice(1, NEVER), Dice(2, NEVER)
+            play = asyncio.create_task(table.play("8 5:00//2:00", alice, bob))
+            await until(lambda: alice.searches or bob.searches)
+            server.service(False)
+            await until(lambda: alice.cancelled or bob.cancelled)
+            server.lines.clear()
+            alice.pause_s = bob.pause_s = 0.0
+            server.service(True)
+            await play
+            for name in ("alice", "bob"):
+                said = [line for sender, line in server.lines if sender == name]
+                assert said[:3] == ["tell /os trust +", "tell /os request +", "tell /os client -"]
+            assert not [line for _, line in server.lines if "continue" in line]
+            assert len(server.results) == 1
+            assert len(server.matches) == 1, "the first match is adjourned"
+
+    run(scene())
+    assert capsys.readouterr().err.count("the Othello service is down") == 2
 
 
 # What others write
@@ -181,16 +388,17 @@ def test_text_of_others_is_shown_and_logged_without_control_characters_and_never
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def scene() -> None:
-        async with Server() as server:
-            session = session_with(server, tmp_path, Dice(1))
-            alice = asyncio.create_task(session.run())
-            await until(lambda: server.lines.count("tell /os open 1") == 2)
+        async with Table(tmp_path) as table:
+            server = table.server
+            alice = table.sit("alice", Dice(1), ANY)
+            await table.ready("alice", 2)
+            await until(lambda: server.users["alice"].open)
             server.lines.clear()
-            server.tell("admin: \x1b[2J\x07tell /os open 9", "quit", "|: Enter your password")
+            server.users["alice"].tell("admin: \x1b[2J\x07tell /os open 9", "quit", "|: Enter your password")
             await until(lambda: "|: Enter your password" in (tmp_path / "alice.log").read_text("utf-8"))
-            session.typed("quit")
+            table.sessions["alice"].typed("quit")
             assert await alice == ""
-            await until(lambda: not server.connected)
+            await until(lambda: not server.users)
             assert server.lines == []
 
     run(scene())
@@ -200,196 +408,3 @@ def test_text_of_others_is_shown_and_logged_without_control_characters_and_never
         assert "admin: [2Jtell /os open 9" in text
         assert all(c.isprintable() or c == "\n" for c in text)
     assert "(the password)" in logged
-
-
-# Engines
-
-
-class RecordedEngine:
-    """Stands for `desdaemon.api.Engine`; all that were made, with their arguments and the boards they saw."""
-
-    made: ClassVar[list[RecordedEngine]] = []
-
-    def __init__(self, **how: Any) -> None:
-        self.how = how
-        self.times: list[float] = []
-        self.depths: list[int] = []
-        self.made.append(self)
-
-    def look_up(self, board: object) -> None:
-        return None
-
-    async def analyze_async(self, board: Any, **how: Any) -> Analysis:
-        self.times.append(how["time_s"])
-        self.depths.append(how["depth"])
-        move = board.legal[0]
-        line = MoveLine(move, Score(2, board.side), 2, 2, 1, Selectivity.FULL, False, (move,), 1, 0.0)
-        return Analysis(board, (line,), 1, 0.0, True)
-
-    def close(self) -> None:
-        return
-
-
-@pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[RecordedEngine]:
-    RecordedEngine.made.clear()
-    monkeypatch.setattr("desdaemon.api.Engine", RecordedEngine)
-    return RecordedEngine.made
-
-
-def test_boards_of_a_pair_have_engines_of_their_own(recorded: list[RecordedEngine]) -> None:
-    thinker = Thinker(SessionSettings(), 5_000)
-
-    async def scene() -> None:
-        for board in ("0", "1", "0", ""):
-            answer = await thinker.think(StartSearch(".5", board, START, ServerClock(60_000)))
-            assert (answer.position, answer.score) == (START, 2)
-
-    run(scene())
-    assert [len(engine.times) for engine in recorded] == [1, 2, 1]
-    assert recorded[1].how["threads"] <= max(1, recorded[0].how["threads"] // 2)
-
-
-@pytest.mark.parametrize("left_s", [0.1, 2, 8, 60, 900])
-def test_a_move_gets_less_than_the_clock_has(left_s: float, recorded: list[RecordedEngine]) -> None:
-    thinker = Thinker(SessionSettings(), 5_000)
-    run(thinker.think(StartSearch(".5", "", START, ServerClock(1000 * left_s))))
-    (time_s,) = recorded[0].times
-    assert 0 < time_s <= min(left_s / 2, max(left_s - 5, left_s / 2))
-
-
-def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
-    thinker = Thinker(SessionSettings(), 5_000)
-    for board in ("OX" + "-" * 62 + " O", "OX-----OX" + "-" * 55 + " O"):
-        run(thinker.think(StartSearch(".5", "", parse_board(board), ServerClock(60_000))))
-    assert [depth > 8 for depth in recorded[0].depths] == [False, True]
-
-
-# The command line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--password-file", "others"], "chmod 600"),
-        (["--password-file", "none"], "none"),
-        (["--password-file", "empty"], "expected the password"),
-        ([], "expected --password-file"),
-        (["--clock", "1:00"], "--clock"),
-        (["--offer", "8"], "--offer"),
-        (["--offer", "8k 5:00"], "--offer"),
-        (["--games", "nowhere/x.ggf"], "--games"),
-        (["--login", "a b"], "login"),
-    ],
-)
-def test_bad_arguments(
-    arguments: list[str],
-    complaint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    for name, mode, text in (("others", 0o640, "secret\n"), ("empty", 0o600, "\n"), ("good", 0o600, "secret\n")):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(mode)
-    good = [] if "--password-file" in arguments or not arguments else ["--password-file", "good"]
-    assert main(["localhost:1", "--login", "alice", *good, *arguments]) == 1
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert told.count("\n") == 1
-
-
-def test_the_password_is_asked_for_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[object] = []
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed after {prompt}")
-    monkeypatch.setattr("desdaemon.clients.ggs.ggs.play", lambda *arguments: given.extend(arguments) or 0)
-    assert main(["localhost:1", "--login", "alice"]) == 0
-    assert given[2] == "typed after password of alice: "
-
-
-@pytest.mark.parametrize("place", ["", "a b:1", "host:0", "host:65536", "host:x"])
-def test_what_is_no_server(place: str) -> None:
-    with pytest.raises(BadInput):
-        read_place(place)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [("host", ("host", 5000)), ("host:1", ("host", 1)), ("[::1]:2", ("::1", 2)), ("[::1]", ("::1", 5000))],
-)
-def test_servers(text: str, place: tuple[str, int]) -> None:
-    assert read_place(text) == place
-
-
-# Processes
-
-
-@contextlib.asynccontextmanager
-async def program(*arguments: str, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process of the program, in a folder without a configuration; it ends with the block."""
-    pipe = asyncio.subprocess.PIPE
-    command = [sys.executable, str(ROOT / "daemon" / "__main__.py"), *arguments]
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
-    process = await asyncio.create_subprocess_exec(
-        *command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-@pytest.mark.compiled
-def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with Server("s8r40") as server:
-            password = tmp_path / "password"
-            password.write_text(f"{PASSWORD}\n")
-            password.chmod(0o600)
-            place = f"127.0.0.1:{server.port}"
-            options = "--login alice --password-file password --accept s8* --matches 1 --level 1 --threads 2 --tell"
-            played = ("--games", "played.ggf")
-            async with program("ggs", place, *options.split(), *played, folder=tmp_path) as process:
-                out, error = await process.communicate()
-                assert process.returncode == 0, error
-                assert error.decode() == f"desdaemon ggs: {PLAIN}\n"
-                assert b"with bob: " in out
-                assert len(list(parse_games((tmp_path / "played.ggf").read_bytes(), "played.ggf"))) == 2
-            told = [line for line in server.lines if line.startswith("tell .")]
-            assert told
-            assert all(re.match(r"tell [.]\d+[.][01] [a-h][1-8] [-+]\d+ .* nodes", line) for line in told)
-
-    run(scene())
-
-
-@pytest.mark.compiled
-def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with Server("8") as server:
-            options = {"host": "127.0.0.1", "port": server.port, "login": "alice", "open": "on"}
-            options |= {"password": PASSWORD, "log-file": "dialogue.log"}
-            (tmp_path / "edax.ini").write_text("".join(f"ggs-{name} = {value}\n" for name, value in options.items()))
-            arguments = ("-ggs", "-l", "1", "-n", "2", "-game-file", "played.ggf")
-            async with program(*arguments, folder=tmp_path) as process:
-                await until((tmp_path / "played.ggf").exists)
-                process.send_signal(signal.SIGINT)
-                _, error = await process.communicate()
-                assert process.returncode == 0, error
-            assert "(the password)" in (tmp_path / "dialogue.log").read_text("utf-8")
-
-    run(scene())
-
-
-@pytest.mark.parametrize(("arguments", "complaint"), [((), "-ggs-host"), (("-ggs-host", "localhost"), "-ggs-login")])
-def test_what_edax_s_mode_lacks(
-    arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert command_line(["-ggs", *arguments]) == 1
-    assert complaint in capsys.readouterr().err

@@ -170,6 +170,13 @@ def test_offers_are_made_again() -> None:
     assert sent(player.told(match(False, result=0.0), 1001))[-1] == ask
 
 
+def test_a_service_that_is_there_at_the_login_is_asked_once() -> None:
+    player = online(AcceptRules(), Wishes(offer="8 5:00"))
+    assert "tell /os ask 8 5:00" not in sent(player.told(ggs.Service(True), 1))
+    player.told(ggs.Service(False), 2)
+    assert sent(player.told(ggs.Service(True), 3))[-1] == "tell /os ask 8 5:00"
+
+
 def test_the_connection_is_kept_alive() -> None:
     player = online()
     assert [len(sent(player.tick(now))) for now in (30, 60, 90, 119, 120)] == [0, 1, 0, 0, 1]

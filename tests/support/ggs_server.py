@@ -1,6 +1,7 @@
-"""The part of a Generic Game Server that one player meets: "bob", who asks for matches and plays at random.
+"""A small Generic Game Server with its Othello service, as the public descriptions have it.
 
-It has no clocks; `out_of_time` says that one has run out. The rules are those of `referee`.
+Logins, requests, single and synchro matches, random starts, clocks with both time-outs, adjourned matches, records. The
+rules are those of `referee`. Clocks run as time does; `Server.elapse` lets time pass at once.
 """
 
 from __future__ import annotations
@@ -8,34 +9,71 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 import referee
 
 PASSWORD = "secret-word"
-CLOCK = "05:00/00:02/02:00"
+LEAST_LOSS, FULL_LOSS = 2.0, 64.0
+"""Discs by which a player loses at least after a soft time-out, and always after a hard one."""
+
+
+class Request(NamedTuple):
+    """What somebody asks for, of ``opponent`` or, where that is "", of all."""
+
+    challenger: str
+    opponent: str
+    type: str
+    clock: str
+    rated: bool
+
+
+class Result(NamedTuple):
+    """A finished match: the discs that the first of ``names`` won by, the mean of both boards of a pair, and the
+    players who were out of time.
+    """
+
+    names: tuple[str, str]
+    type: str
+    discs: float
+    flagged: frozenset[str]
+
+
+class User:
+    """Someone who is logged in."""
+
+    def __init__(self, name: str, writer: asyncio.StreamWriter) -> None:
+        self.name, self.writer = name, writer
+        self.rated = True
+        self.open = 0
+
+    def tell(self, *lines: str) -> None:
+        """Send a block."""
+        text = "".join(f"{line}\r\n" for line in (lines[0], *(f"|{line}" for line in lines[1:]), "READY"))
+        self.writer.write(text.encode())
 
 
 class BoardGame:
-    """A board of the match, with Black's and White's names."""
+    """A board of a match, with Black's and White's names, and what is left on their clocks, in seconds."""
 
-    def __init__(self, id: str, names: tuple[str, str], cells: referee.Cells, black: bool) -> None:
-        self.id, self.names = id, names
+    def __init__(self, id: str, names: tuple[str, str], request: Request, cells: referee.Cells, black: bool) -> None:
+        self.id, self.names, self.request = id, names, request
+        main, self.increment, self.extension = read_clock(request.clock)
+        self.left = dict.fromkeys(names, main)
+        self.flagged: list[str] = []
+        """Those who were out of time, the first of them first."""
         self.cells, self.black = cells, black
         self.start = self._rows()
         self.moves: list[str] = []
+        self.result: float | None = None
+        """Black's discs more than White's, once the game is over."""
+        self.since = 0.0
+        self.timer: asyncio.TimerHandle | None = None
 
     @property
     def mover(self) -> str:
         return self.names[not self.black]
-
-    @property
-    def over(self) -> bool:
-        return referee.game_over(self.cells)
-
-    @property
-    def result(self) -> int:
-        """Black's discs more than White's."""
-        return referee.final_score(self.cells) * (1 if self.black else -1)
 
     def _rows(self) -> list[str]:
         signs = {1: "*" if self.black else "O", -1: "O" if self.black else "*", 0: "-"}
@@ -43,44 +81,78 @@ class BoardGame:
 
     def play(self, text: str) -> None:
         """Play a move, in the form ``f5/1.50/3.25``, or raise ValueError."""
-        move = text.partition("/")[0]
+        move, score, seconds = text.split("/")
+        float(score), float(seconds)
         if (move == "pa") != (not referee.legal_moves(self.cells)):
             raise ValueError(text)
         self.cells = referee.passed(self.cells) if move == "pa" else referee.play(self.cells, referee.square(move))
         self.moves.append(f"{'B' if self.black else 'W'}[{text}]")
         self.black = not self.black
+        if referee.game_over(self.cells):
+            discs = float(referee.final_score(self.cells) * (1 if self.black else -1))
+            if self.flagged:
+                sign = 1 if self.flagged[0] == self.names[0] else -1
+                discs = sign * min(sign * discs, -LEAST_LOSS)
+            self.result = discs
 
-    def block(self, kind: str, type: str) -> list[str]:
+    def block(self, kind: str) -> list[str]:
         """The board as the service shows it."""
         *rows, mover = self._rows()
-        clock = CLOCK.replace("/", ",0:0/") + ",0:0"
         last = f"{len(self.moves):3}: {self.moves[-1][2:-1]}" if self.moves else "  0: PASS"
-        sides = [f"{name:8} (1720.0 {sign}) {clock}" for name, sign in zip(self.names, "*O", strict=True)]
+        added = [time_text(seconds) if seconds else "" for seconds in (self.increment, self.extension)]
+        clocks = [f"{time_text(self.left[name])},0:0/{added[0]}/{added[1]},0:0" for name in self.names]
+        sides = [
+            f"{name:8} (1720.0 {sign}) {clock}" for name, sign, clock in zip(self.names, "*O", clocks, strict=True)
+        ]
         squares = [f" {at} {' '.join(row)} {at}" for at, row in enumerate(rows, 1)]
         columns = "   A B C D E F G H"
-        head = [f"/os: {kind} {self.id} {type} K?", f"{len(self.moves)} move(s)", last]
+        head = [f"/os: {kind} {self.id} {self.request.type} K?", f"{len(self.moves)} move(s)", last]
         return [*head, *sides, "", columns, *squares, columns, "", f"{mover} to move"]
 
-    def record(self, type: str) -> str:
+    def record(self) -> str:
         *rows, mover = self.start
-        names = f"PB[{self.names[0]}]PW[{self.names[1]}]RE[{self.result:+.3f}]"
-        head = f"GM[Othello]PC[GGS/os]DT[2026.11.25_12:00:00.UTC]{names}TY[{type}]"
+        names = f"PB[{self.names[0]}]PW[{self.names[1]}]TI[{self.request.clock}]TY[{self.request.type}]"
+        result = f"RE[{self.result or 0.0:+.3f}{':t' if self.flagged else ''}]"
+        head = f"GM[Othello]PC[GGS/os]DT[2026.11.25_12:00:00.UTC]{names}{result}"
         return f"(;{head}BO[8 {' '.join(rows)} {mover}]{''.join(self.moves)};)"
 
 
-class Server:
-    """The server, on one event loop; bob asks for matches of ``type`` whenever the player is open for one."""
+class Match:
+    """A match of one board or of two; it is adjourned unless it is ``running``."""
 
-    def __init__(self, type: str = "", drop_at: int = 0) -> None:
-        self.type, self.drop_at = type, drop_at
+    def __init__(self, id: str, request: Request, names: tuple[str, str], boards: list[BoardGame]) -> None:
+        self.id, self.request, self.names, self.boards = id, request, names, boards
+        self.running = False
+
+    @property
+    def head(self) -> str:
+        rated = "R" if self.request.rated else "U"
+        return f"match {self.id} 1720.0 {self.names[0]} 1650.0 {self.names[1]} {self.request.type} {rated}"
+
+
+class Server:
+    """The server, on one event loop. With ``tells_flags`` a soft time-out is told at once, otherwise clocks show it
+    after the next move.
+    """
+
+    def __init__(self, tells_flags: bool = True) -> None:
+        self.tells_flags = tells_flags
         self.choices = random.Random(1)
-        self.lines: list[str] = []
+        self.users: dict[str, User] = {}
+        self.ghosts: set[str] = set()
+        """Users whose connection has ended, and who may not yet log in again."""
+        self.requests: dict[str, Request] = {}
+        self.matches: dict[str, Match] = {}
+        self.archive: dict[str, list[str]] = {}
+        self.results: list[Result] = []
+        self.lines: list[tuple[str, str]] = []
+        """All lines of all users, by name."""
         self.refused: list[str] = []
-        self.results: list[float] = []
-        self.boards: list[BoardGame] = []
-        self.connected = 0
-        self._opened = 0
-        self._writer: asyncio.StreamWriter | None = None
+        """Names of logins, and lines, that were refused."""
+        self.up = True
+        self.on_move: Callable[[BoardGame], None] = lambda board: None
+        """What a test does after each move but the last."""
+        self._number = 0
         self._conversations: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Server:
@@ -90,111 +162,275 @@ class Server:
 
     async def __aexit__(self, *_: object) -> None:
         self._listening.close()
+        for match in self.matches.values():
+            self._stop(match)
         for task in tuple(self._conversations):
             task.cancel()
         await asyncio.gather(*self._conversations, return_exceptions=True)
 
-    def tell(self, *lines: str) -> None:
-        """Send a block."""
-        assert self._writer
-        text = "".join(f"{line}\r\n" for line in (lines[0], *(f"|{line}" for line in lines[1:]), "READY"))
-        self._writer.write(text.encode())
+    def _next_id(self) -> str:
+        self._number += 1
+        return f".{self._number}"
+
+    # What tests do
+
+    def drop(self, name: str, ghost: bool = False) -> None:
+        """End a user's connection; a ``ghost`` stays logged in until it is taken out of `ghosts`."""
+        if ghost:
+            self.ghosts.add(name)
+        self.users[name].writer.close()
+
+    def service(self, up: bool) -> None:
+        """Take the Othello service down, which adjourns the matches, or up."""
+        self.up = up
+        self.requests.clear()
+        for match in self.matches.values():
+            self._stop(match)
+        for user in self.users.values():
+            user.tell(f": {'+' if up else '-'} /os 1")
+
+    def elapse(self, board: BoardGame, seconds: float) -> None:
+        """Let time pass for the player who has the move."""
+        board.since -= seconds
+        self._tick(self._match_of(board.id), board)
+
+    # Logins
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task
         self._conversations.add(task)
+        user = None
         try:
-            given = [b": Enter login (yours, or one you'd like to use).\r\n", b": Enter your password.\r\n"]
-            name, password = "", ""
-            while password != PASSWORD or self.connected:
-                if name:
-                    self.refused.append(name)
-                writer.write(given[0])
-                name = (await reader.readline()).decode().strip()
-                writer.write(given[1])
-                password = (await reader.readline()).decode().strip()
-                if not password:
-                    return
-            self.connected, self._opened, self._writer = 1, 0, writer
-            self.tell("A small server \x1b[1mwelcomes\x1b[0m you", "news: none")
-            self.tell(": + /os 1")
-            while (line := (await reader.readline()).decode().strip()) and line != "quit":
-                self.lines.append(line)
-                self._command(line.split())
+            user = await self._log_in(reader, writer)
+            while user and (line := (await reader.readline()).decode().strip()) and line != "quit":
+                self.lines.append((user.name, line))
+                self._command(user, line)
         except ConnectionError:
             pass
         finally:
             self._conversations.discard(task)
-            if self._writer is writer:
-                self.connected, self._writer = 0, None
+            if user:
+                self._left(user)
             writer.close()
 
-    def _command(self, words: list[str]) -> None:
-        match words:
-            case ["tell", "/os", "open", "1"]:
-                # After the login, and once the player hears that the service is there.
-                self._opened += 1
-                if self._opened > 1 and self.type and not self.boards:
-                    self.tell(f"/os: + .1 1720.0 bob {CLOCK} {self.type} U 1720.0 alice")
-            case ["tell", "/os", "accept", ".1"]:
-                self._begin()
-            case ["tell", "/os", "ask", self.type, _, "bob"]:
-                self._begin()
-            case ["tell", "/os", "continue", ".3"]:
-                self._join()
-            case ["tell", "/os", "play", id, text]:
-                board = next(board for board in self.boards if board.id == id)
-                assert board.mover == "alice"
-                self._played(board, text)
-            case ["tell", "/os", "look", ".9"]:
-                games = [board.record(self.type) for board in self.boards]
-                self.boards = []
-                self.tell("/os: look .9", f"{len(games)} {''.join(games)}")
+    async def _log_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> User | None:
+        while True:
+            writer.write(b": Enter login (yours, or one you'd like to use).\r\n")
+            name = (await reader.readline()).decode().strip()
+            writer.write(b": Enter your password.\r\n")
+            password = (await reader.readline()).decode().strip()
+            if not password:
+                return None
+            if password == PASSWORD and name not in self.users and name not in self.ghosts:
+                break
+            self.refused.append(name)
+        user = self.users[name] = User(name, writer)
+        user.tell("A small server \x1b[1mwelcomes\x1b[0m you", "news: none")
+        if self.up:
+            user.tell(": + /os 1")
+        return user
 
-    def _head(self) -> str:
-        return f"match .3 1720.0 alice 1650.0 bob {self.type} U"
+    def _left(self, user: User) -> None:
+        del self.users[user.name]
+        for match in self.matches.values():
+            if user.name in match.names and match.running:
+                self._stop(match)
+                self._tell_players(match, f"/os: - {match.head} adjourned")
+        self._withdraw(user.name)
 
-    def _begin(self) -> None:
-        kind = re.fullmatch(r"(s?)8([bw]?)(?:r(\d+))?", self.type)
-        assert kind
+    # Requests
+
+    def _command(self, user: User, line: str) -> None:
+        words = line.split()
+        if words[:2] != ["tell", "/os"] or not self.up:
+            return
+        try:
+            match words[2:]:
+                case ["trust" | "request" | "client", "+" | "-"]:
+                    pass
+                case ["rated", "+" | "-" as sign]:
+                    user.rated = sign == "+"
+                case ["open", number]:
+                    user.open = int(number)
+                case ["ask", type, clock, *opponent]:
+                    self._ask(Request(user.name, "".join(opponent), type, clock, user.rated))
+                case ["decline", id]:
+                    self._announce("-", id, self.requests.pop(id))
+                case ["accept", id]:
+                    self._accept(user, id)
+                case ["play", id, text]:
+                    self._play(user, id, text)
+                case ["look", id]:
+                    user.tell(f"/os: look {id}", f"{len(self.archive[id])} {''.join(self.archive[id])}")
+                case ["continue", *id]:
+                    self._continue(user, id)
+                case _:
+                    raise ValueError("unknown")
+        except (KeyError, ValueError):
+            self.refused.append(line)
+            user.tell(f"/os: error {line}")
+
+    def _ask(self, request: Request) -> None:
+        read_clock(request.clock)
+        id = self._next_id()
+        same = [
+            other
+            for other, asked in self.requests.items()
+            if asked[2:] == request[2:] and (asked.challenger, request.challenger) == (request.opponent, asked.opponent)
+        ]
+        self.requests[id] = request
+        self._announce("+", id, request)
+        if same:
+            # Two who ask each other for the same have accepted.
+            self._accept(self.users[request.challenger], same[0])
+
+    def _announce(self, sign: str, id: str, request: Request) -> None:
+        against = f" 1650.0 {request.opponent}" if request.opponent else ""
+        rated = "R" if request.rated else "U"
+        line = f"/os: {sign} {id} 1720.0 {request.challenger} {request.clock} {request.type} {rated}{against}"
+        for user in self.users.values():
+            if not request.opponent or user.name in (request.challenger, request.opponent):
+                user.tell(line)
+
+    def _withdraw(self, name: str) -> None:
+        """Take back what a user asks for or is asked for."""
+        for id in [id for id, request in self.requests.items() if name in request[:2]]:
+            self._announce("-", id, self.requests.pop(id))
+
+    def _accept(self, user: User, id: str) -> None:
+        request = self.requests[id]
+        names = (request.challenger, user.name)
+        kind = re.fullmatch(r"(s?)8([bw]?)(?:r(\d+))?", request.type)
+        if not kind or request.opponent not in ("", user.name) or names[0] == names[1]:
+            raise ValueError(request.type)
+        self._announce("-", id, self.requests.pop(id))
+        cells, black = self._start(int(kind[3] or 4))
+        match_id = self._next_id()
+        first_is_black = kind[2] == "b" or (not kind[2] and self.choices.random() < 0.5)
+        orders = [names if first_is_black else names[::-1]]
+        ids = [match_id]
+        if kind[1]:
+            orders.append(orders[0][::-1])
+            ids = [f"{match_id}.0", f"{match_id}.1"]
+        boards = [BoardGame(id, order, request, cells, black) for id, order in zip(ids, orders, strict=True)]
+        self._run(Match(match_id, request, names, boards))
+
+    def _start(self, discs: int) -> tuple[referee.Cells, bool]:
+        """A position of that many discs, reached by moves at random, in which the mover has one."""
         cells, black = referee.start(), True
-        for _ in range(int(kind[3] or 4) - 4):
+        while referee.empties(cells) > 64 - discs or not referee.legal_moves(cells):
+            if referee.game_over(cells):
+                return self._start(discs)
             moves = referee.legal_moves(cells)
             cells = referee.play(cells, self.choices.choice(moves)) if moves else referee.passed(cells)
             black = not black
-        ids = (".3.0", ".3.1") if kind[1] else (".3",)
-        orders = (("bob", "alice"), ("alice", "bob")) if kind[2] != "w" else (("bob", "alice"),)
-        self.boards = [BoardGame(id, names, cells, black) for id, names in zip(ids, orders, strict=False)]
-        self._join()
+        return cells, black
 
-    def _join(self) -> None:
-        self.tell(f"/os: + {self._head()}")
-        for board in self.boards:
-            self.tell(*board.block("join", self.type))
-            if board.mover == "bob" and not board.over:
-                self._reply(board)
+    # Matches
 
-    def _reply(self, board: BoardGame) -> None:
-        moves = referee.legal_moves(board.cells)
-        self._played(board, f"{referee.name(self.choices.choice(moves)) if moves else 'pa'}/0.00/0.25")
+    def _tell_players(self, match: Match, *lines: str) -> None:
+        for name in match.names:
+            if name in self.users:
+                self.users[name].tell(*lines)
 
-    def _played(self, board: BoardGame, text: str) -> None:
-        board.play(text)
-        if len(board.moves) == self.drop_at and self._writer:
-            self.drop_at = 0
-            self._writer.close()
+    def _match_of(self, board: str) -> Match:
+        return self.matches[f".{board.split('.')[1]}"]
+
+    def _run(self, match: Match) -> None:
+        """Begin or resume a match."""
+        self.matches[match.id] = match
+        match.running = True
+        for name in match.names:
+            playing = [other for other in self.matches.values() if other.running and name in other.names]
+            if len(playing) >= self.users[name].open:
+                self._withdraw(name)
+        self._tell_players(match, f"/os: + {match.head}")
+        for board in match.boards:
+            if board.result is None:
+                self._tell_players(match, *board.block("join"))
+                self._turn(match, board)
+
+    def _turn(self, match: Match, board: BoardGame) -> None:
+        board.since = asyncio.get_running_loop().time()
+        self._tick(match, board)
+
+    def _spend(self, board: BoardGame) -> None:
+        """Take the time that has passed off the mover's clock."""
+        now = asyncio.get_running_loop().time()
+        board.left[board.mover] -= now - board.since
+        board.since = now
+        if board.timer:
+            board.timer.cancel()
+
+    def _tick(self, match: Match, board: BoardGame) -> None:
+        """Let the mover's clock run on from now, unless a time-out has ended the game."""
+        self._spend(board)
+        mover = board.mover
+        if board.left[mover] <= 0 and mover not in board.flagged:
+            board.flagged.append(mover)
+            board.left[mover] += board.extension
+            if board.left[mover] > 0 and self.tells_flags:
+                self._tell_players(match, *board.block("update"))
+        if board.left[mover] > 0:
+            board.timer = asyncio.get_running_loop().call_later(board.left[mover], self._tick, match, board)
+        else:
+            board.result = -FULL_LOSS if board.black else FULL_LOSS
+            self._end_if_over(match)
+
+    def _play(self, user: User, id: str, text: str) -> None:
+        match = self._match_of(id)
+        board = next(board for board in match.boards if board.id == id)
+        if not match.running or board.result is not None or board.mover != user.name:
+            raise ValueError("not your turn")
+        self._tick(match, board)
+        if board.result is not None:
             return
-        self.tell(*board.block("update", self.type))
-        if all(board.over for board in self.boards):
-            self._end(sum(board.result * (1 if board.names[0] == "alice" else -1) for board in self.boards))
-        elif board.mover == "bob" and not board.over:
-            self._reply(board)
+        board.play(text)
+        board.left[user.name] += board.increment
+        if board.timer:
+            board.timer.cancel()
+        self._tell_players(match, *board.block("update"))
+        if board.result is None:
+            self._turn(match, board)
+            self.on_move(board)
+        else:
+            self._end_if_over(match)
 
-    def _end(self, discs: float) -> None:
-        self.results.append(discs / len(self.boards))
-        self.tell(f"/os: - {self._head()} {self.results[-1]:+.2f} .9")
+    def _end_if_over(self, match: Match) -> None:
+        results = [(board.names[0], board.result) for board in match.boards if board.result is not None]
+        if len(results) < len(match.boards):
+            return
+        discs = sum(discs if black == match.names[0] else -discs for black, discs in results) / len(results)
+        flagged = frozenset(name for board in match.boards for name in board.flagged)
+        self.results.append(Result(match.names, match.request.type, discs, flagged))
+        archived = self._next_id()
+        self.archive[archived] = [board.record() for board in match.boards]
+        del self.matches[match.id]
+        self._tell_players(match, f"/os: - {match.head} {discs:+.2f} {archived}")
 
-    def out_of_time(self) -> None:
-        """Say that alice has lost by time."""
-        self._end(-64)
+    # Adjourned matches
+
+    def _stop(self, match: Match) -> None:
+        if match.running:
+            match.running = False
+            for board in match.boards:
+                if board.result is None:
+                    self._spend(board)
+
+    def _continue(self, user: User, ids: list[str]) -> None:
+        matches = [self.matches[id] for id in ids] or [*self.matches.values()]
+        for match in matches:
+            if user.name in match.names and not match.running and set(match.names) <= set(self.users):
+                self._run(match)
+
+
+def read_clock(text: str) -> list[float]:
+    """Seconds of the three parts of ``main/increment/extension``; ValueError for other text."""
+    parts = [*text.split("/"), "", ""][:3]
+    return [float(sum(int(n) * 60**at for at, n in enumerate(part.split(":")[::-1]))) if part else 0 for part in parts]
+
+
+def time_text(seconds: float) -> str:
+    minutes, seconds = divmod(max(0, int(seconds)), 60)
+    return f"{minutes:02}:{seconds:02}"

@@ -35,6 +35,9 @@ PACKAGES = {
 }
 """The programs of the acceptance tests, and the packages of Debian that have them."""
 
+SITES = {"edax": "https://github.com/abulmo/edax-reversi"}
+"""Those that are in no package, and where they come from."""
+
 
 def find(name: str) -> str:
     """Where a program is, or nothing."""
@@ -45,9 +48,15 @@ def programs(*names: str) -> list[str]:
     """Where those programs are; skips, naming what is missing and how it can be had."""
     missing = [name for name in names if not find(name)]
     if missing:
-        packages = " ".join(PACKAGES.get(name, name) for name in missing)
-        pytest.skip(f"not installed: {' '.join(missing)} (on Debian: apt-get install {packages})")
+        pytest.skip(f"not installed: {' '.join(missing)} ({'; '.join(_sources(missing))})")
     return [find(name) for name in names]
+
+
+def _sources(missing: list[str]) -> list[str]:
+    """How missing programs can be had."""
+    packages = sorted({PACKAGES.get(name, name) for name in missing if name not in SITES})
+    debian = [f"on Debian: apt-get install {' '.join(packages)}"] if packages else []
+    return debian + [f"{name}: {SITES[name]}" for name in missing if name in SITES]
 
 
 def node_package(name: str) -> Path:
@@ -85,10 +94,10 @@ def _install(command: list[str], what: str) -> None:
 
 def main() -> int:
     """Name the programs that are missing."""
-    missing = [name for name in PACKAGES if not find(name)]
+    missing = [name for name in (*PACKAGES, *SITES) if not find(name)]
     if missing:
-        sys.stderr.write(f"missing programs, whose tests are skipped: {' '.join(missing)}\n")
-        sys.stderr.write(f"on Debian: apt-get install {' '.join(sorted({PACKAGES[name] for name in missing}))}\n")
+        told = [f"missing programs, whose tests are skipped: {' '.join(missing)}", *_sources(missing)]
+        sys.stderr.write("".join(f"{line}\n" for line in told))
     else:
         sys.stderr.write("all programs for the tests are here\n")
     return 0

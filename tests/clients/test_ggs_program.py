@@ -1,0 +1,310 @@
+"""The program that plays on a game server: its engines, its command line, its processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from checkout import ROOT
+from ggs_server import PASSWORD
+from ggs_table import KINDS, Dice, Table, replayed, run, until
+from programs import programs
+
+from desdaemon.api.results import Analysis, MoveLine, Score
+from desdaemon.cli.main import main as command_line
+from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
+from desdaemon.clients.ggs.player import StartSearch
+from desdaemon.clients.ggs.thinking import Thinker
+from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.ggs import ServerClock
+from desdaemon.protocol.othello.notation import START, parse_board
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+# Engines
+
+
+class RecordedEngine:
+    """Stands for `desdaemon.api.Engine`; all that were made, with their arguments and the boards they saw."""
+
+    made: ClassVar[list[RecordedEngine]] = []
+
+    def __init__(self, **how: Any) -> None:
+        self.how = how
+        self.times: list[float] = []
+        self.depths: list[int] = []
+        self.made.append(self)
+
+    def look_up(self, board: object) -> None:
+        return None
+
+    async def analyze_async(self, board: Any, **how: Any) -> Analysis:
+        self.times.append(how["time_s"])
+        self.depths.append(how["depth"])
+        move = board.legal[0]
+        line = MoveLine(move, Score(2, board.side), 2, 2, 1, Selectivity.FULL, False, (move,), 1, 0.0)
+        return Analysis(board, (line,), 1, 0.0, True)
+
+    def close(self) -> None:
+        return
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[RecordedEngine]:
+    RecordedEngine.made.clear()
+    monkeypatch.setattr("desdaemon.api.Engine", RecordedEngine)
+    return RecordedEngine.made
+
+
+def test_boards_of_a_pair_have_engines_of_their_own(recorded: list[RecordedEngine]) -> None:
+    thinker = Thinker(SessionSettings(), 5_000)
+
+    async def scene() -> None:
+        for board in ("0", "1", "0", ""):
+            answer = await thinker.think(StartSearch(".5", board, START, ServerClock(60_000)))
+            assert (answer.position, answer.score) == (START, 2)
+
+    run(scene())
+    assert [len(engine.times) for engine in recorded] == [1, 2, 1]
+    assert recorded[1].how["threads"] <= max(1, recorded[0].how["threads"] // 2)
+
+
+@pytest.mark.parametrize("left_s", [0.1, 2, 8, 60, 900])
+def test_a_move_gets_less_than_the_clock_has(left_s: float, recorded: list[RecordedEngine]) -> None:
+    thinker = Thinker(SessionSettings(), 5_000)
+    run(thinker.think(StartSearch(".5", "", START, ServerClock(1000 * left_s))))
+    (time_s,) = recorded[0].times
+    assert 0 < time_s <= min(left_s / 2, max(left_s - 5, left_s / 2))
+
+
+def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
+    thinker = Thinker(SessionSettings(), 5_000)
+    for board in ("OX" + "-" * 62 + " O", "OX-----OX" + "-" * 55 + " O"):
+        run(thinker.think(StartSearch(".5", "", parse_board(board), ServerClock(60_000))))
+    assert [depth > 8 for depth in recorded[0].depths] == [False, True]
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--password-file", "others"], "chmod 600"),
+        (["--password-file", "none"], "none"),
+        (["--password-file", "empty"], "expected the password"),
+        ([], "expected --password-file"),
+        (["--clock", "1:00"], "--clock"),
+        (["--offer", "8"], "--offer"),
+        (["--offer", "8k 5:00"], "--offer"),
+        (["--games", "nowhere/x.ggf"], "--games"),
+        (["--login", "a b"], "login"),
+    ],
+)
+def test_bad_arguments(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    for name, mode, text in (("others", 0o640, "secret\n"), ("empty", 0o600, "\n"), ("good", 0o600, "secret\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(mode)
+    good = [] if "--password-file" in arguments or not arguments else ["--password-file", "good"]
+    assert main(["localhost:1", "--login", "alice", *good, *arguments]) == 1
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1
+
+
+def test_the_password_is_asked_for_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[object] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed after {prompt}")
+    monkeypatch.setattr("desdaemon.clients.ggs.ggs.play", lambda *arguments: given.extend(arguments) or 0)
+    assert main(["localhost:1", "--login", "alice"]) == 0
+    assert given[2] == "typed after password of alice: "
+
+
+@pytest.mark.parametrize("place", ["", "a b:1", "host:0", "host:65536", "host:x"])
+def test_what_is_no_server(place: str) -> None:
+    with pytest.raises(BadInput):
+        read_place(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("host", ("host", 5000)), ("host:1", ("host", 1)), ("[::1]:2", ("::1", 2)), ("[::1]", ("::1", 5000))],
+)
+def test_servers(text: str, place: tuple[str, int]) -> None:
+    assert read_place(text) == place
+
+
+# Processes
+
+
+@contextlib.asynccontextmanager
+async def program(*arguments: str, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process of the program, in a folder without a configuration; it ends with the block."""
+    pipe = asyncio.subprocess.PIPE
+    command = [sys.executable, str(ROOT / "daemon" / "__main__.py"), *arguments]
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def write_password(folder: Path) -> None:
+    """Put the password where the program finds it, with ``--password-file password``."""
+    path = folder / "password"
+    path.write_text(f"{PASSWORD}\n")
+    path.chmod(0o600)
+
+
+@pytest.mark.compiled
+def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            write_password(tmp_path)
+            place = f"127.0.0.1:{table.server.port}"
+            options = "--login alice --password-file password --accept s8* --matches 1 --level 1 --threads 2 --tell"
+            played = ("--games", "played.ggf")
+            async with program("ggs", place, *options.split(), *played, folder=tmp_path) as process:
+                await table.ready("alice")
+                assert await table.sit("bob", Dice(2), offer="s8r40 5:00//2:00 alice", matches=1) == ""
+                out, error = await process.communicate()
+                assert process.returncode == 0, error
+                assert error.decode() == f"desdaemon ggs: {PLAIN}\n"
+                assert b"with bob: " in out
+                assert len(replayed(tmp_path / "played.ggf")) == 2
+            told = [line for name, line in table.server.lines if name == "alice" and line.startswith("tell .")]
+            assert told
+            assert all(re.match(r"tell [.]\d+[.][01] [a-h][1-8] [-+]\d+ .* nodes", line) for line in told)
+
+    run(scene())
+
+
+@pytest.mark.compiled
+def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            options = {"host": "127.0.0.1", "port": table.server.port, "login": "alice", "open": "on"}
+            options |= {"password": PASSWORD, "log-file": "dialogue.log"}
+            (tmp_path / "edax.ini").write_text("".join(f"ggs-{name} = {value}\n" for name, value in options.items()))
+            arguments = ("-ggs", "-l", "1", "-n", "2", "-game-file", "played.ggf")
+            async with program(*arguments, folder=tmp_path) as process:
+                await table.ready("alice")
+                assert await table.sit("bob", Dice(2), offer="8 5:00//2:00 alice", matches=1) == ""
+                await until((tmp_path / "played.ggf").exists)
+                process.send_signal(signal.SIGINT)
+                _, error = await process.communicate()
+                assert process.returncode == 0, error
+            assert "(the password)" in (tmp_path / "dialogue.log").read_text("utf-8")
+
+    run(scene())
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_programs_play_fifty_matches(kind: str, tmp_path: Path) -> None:
+    matches, boards = 50, 2 if kind.startswith("s") else 1
+    shown: dict[str, str] = {}
+
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            write_password(tmp_path)
+            place = f"127.0.0.1:{table.server.port}"
+            options = f"--password-file password --level 1 --threads 2 --matches {matches}".split()
+            accept = ("--login", "alice", "--games", "alice.ggf", "--accept", "8*,s8*", "--opponents", "bob")
+            offer = ("--login", "bob", "--games", "bob.ggf", "--offer", f"{kind} 5:00//2:00 alice")
+            async with program("ggs", place, *options, *accept, folder=tmp_path) as alice:
+                await table.ready("alice")
+                async with program("ggs", place, *options, *offer, folder=tmp_path) as bob:
+                    for name, process in (("alice", alice), ("bob", bob)):
+                        out, error = await process.communicate()
+                        assert (process.returncode, error.decode()) == (0, f"desdaemon ggs: {PLAIN}\n")
+                        shown[name] = out.decode()
+            assert table.server.refused == []
+            assert [(result.type, result.flagged) for result in table.server.results] == [(kind, frozenset())] * matches
+
+    run(scene())
+    for name, other in (("alice", "bob"), ("bob", "alice")):
+        games = replayed(tmp_path / f"{name}.ggf")
+        assert len(games) == boards * matches
+        assert [float(game.told) for game in games] == [game.discs for game in games]
+        own = [game.discs * (1 if game.black == name else -1) for game in games]
+        results = [sum(own[at : at + boards]) / boards for at in range(0, len(own), boards)]
+        told = re.findall(rf"^match \S+ with {other}: (\S+)$", shown[name], re.MULTILINE)
+        assert [float(result) for result in told] == results
+
+
+@pytest.mark.slow
+def test_edax_plays_against_us(tmp_path: Path) -> None:
+    (edax,) = programs("edax")
+    home = next((path for path in Path(edax).resolve().parents if (path / "data" / "eval.dat").is_file()), None)
+    if home is None:
+        pytest.skip("edax has no data/eval.dat beside or above it")
+
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            write_password(tmp_path)
+            login = f"-ggs-host 127.0.0.1 -ggs-port {table.server.port} -ggs-login edax -ggs-password {PASSWORD}"
+            ours = f"--login alice --password-file password --accept 8*,s8* --matches {len(KINDS)} --games alice.ggf"
+            null = asyncio.subprocess.DEVNULL
+            process = await asyncio.create_subprocess_exec(
+                *(edax, "-ggs", "-l", "1", *login.split(), "-ggs-open", "1", "-game-file", str(tmp_path / "edax.ggf")),
+                cwd=home,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=null,
+                stderr=null,
+            )
+            try:
+                assert process.stdin
+                place = ("ggs", f"127.0.0.1:{table.server.port}")
+                async with program(*place, *ours.split(), "--level", "1", folder=tmp_path) as alice:
+                    await table.ready("alice")
+                    await table.ready("edax")
+                    for number, kind in enumerate(KINDS, 1):
+                        # Edax sends the lines of its input to the server.
+                        process.stdin.write(f"tell /os ask {kind} 5:00//2:00 alice\n".encode())
+                        await until(lambda number=number: len(table.server.results) == number)
+                    _, error = await alice.communicate()
+                    assert alice.returncode == 0, error
+            finally:
+                process.kill()
+                await process.wait()
+            assert [(found.type, found.flagged) for found in table.server.results] == [(k, frozenset()) for k in KINDS]
+            assert not [line for line in table.server.refused if " play " in line]
+
+    run(scene())
+    games = replayed(tmp_path / "alice.ggf")
+    assert [float(game.told) for game in games] == [game.discs for game in games]
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [((), "-ggs-host"), (("-ggs-host", "localhost"), "-ggs-login")])
+def test_what_edax_s_mode_lacks(
+    arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert command_line(["-ggs", *arguments]) == 1
+    assert complaint in capsys.readouterr().err
