@@ -173,6 +173,18 @@ def test_clocks(visit: Visit) -> None:
         await tab.evaluate("desdaemon.player.used.X = 90_000")
         await tab.reload()
         await tab.until(f"{READY} && {CLOCK} === '3:30'")
+        assert await tab.evaluate("desdaemon.player.paused")
+        # So does an engine that was about to move.
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        await tab.evaluate("desdaemon.player.think = () => {}, desdaemon.newGame(), desdaemon.play('f5')")
+        await tab.reload()
+        await tab.until(f"{READY} && desdaemon.game.now.ply === 2")
+        # A link to another position begins anew, and nobody moves before the user.
+        origin = await tab.evaluate("location.origin")
+        await tab.open("about:blank")
+        await tab.open(f"{origin}/#m=d3")
+        await tab.until(f"{READY} && desdaemon.game.moves() === 'd3'")
+        assert await tab.evaluate("[desdaemon.player.paused, desdaemon.player.used.X]") == [True, 0]
 
     visit(talk, hints=False)
 
@@ -419,9 +431,12 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         await tab.until("desdaemon.game.about.black === 'kuro'")
         await tab.click("#keep")
         assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4"]
-        # It is there after the page was loaded anew, with branches and comments.
+        # It is there after the page was loaded anew, with branches and comments, once the address is the game's.
+        await tab.evaluate("desdaemon.keep()")
+        await tab.until("location.hash === '#m=f5f6'")
         await tab.reload()
         await tab.until(f"{READY} && {ROWS}.length === 2")
+        assert await tab.evaluate(OPENED) == "f5f6"
         await tab.evaluate("[...document.querySelectorAll('#kept .open')].at(-1).click()")
         assert await tab.evaluate(OPENED) == "f5d6c3f4"
         assert await tab.evaluate("desdaemon.game.now.comment") == "why not"

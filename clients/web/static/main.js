@@ -47,14 +47,14 @@ export class App {
     this.openings = new Map();
     this.drawing = 0;
     this.keeping = 0;
-    this.restore();
+    const kept = this.restore();
     this.board = new Board(this);
     this.hints = new Hints(this);
     this.player = new Player(this);
     this.review = new Review(this);
     this.teacher = new Teacher(this);
     this.lesson = new Lesson(this);
-    this.player.used = read("current", {}).used ?? this.player.used;
+    if (kept?.used) Object.assign(this.player, { used: kept.used, paused: kept.paused ?? true });
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
       settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
@@ -75,17 +75,20 @@ export class App {
 
   // State that outlives the page
 
+  /** Return what was stored with the game, null if that is not the game on the board. */
   restore() {
     const linked = parsed(location.hash);
     const kept = read("current", null);
     for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
-    if (linked && !(kept && sameLine(kept, linked))) this.game.open(linked, true);
+    const other = linked && !(kept && sameLine(kept, linked));
+    if (other) this.game.open(linked, true);
     else if (kept) this.game.load(kept);
     window.addEventListener("hashchange", () => {
       const link = parsed(location.hash);
       if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
     });
     window.addEventListener("pagehide", () => this.keep());
+    return other ? null : kept;
   }
 
   keepSoon() {
@@ -96,7 +99,7 @@ export class App {
   keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    write("current", { ...this.game.save(), used: this.player.used, practice: this.panes.practice.saved() });
+    write("current", { ...this.game.save(), used: this.player.used, paused: this.player.paused, practice: this.panes.practice.saved() });
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
@@ -140,7 +141,7 @@ class TextDialect(CommandContext):
         try:
             move = parse_move(line.text)
         except BadInput:
-            raise BadInput(f"Unknown command/Illegal move: {quoted(line.text)}: {_suggestion(line.word)}") from None
+            raise BadInput(f"Unknown command/Illegal move: {quoted(line.text)}: {_suggestion(line)}") from None
         self.session.play_move(move)
         self.moved = True
         if line.word in ("pa", "ps"):
@@ -305,16 +306,18 @@ class TextDialect(CommandContext):
             self.output.write(f"\n{edax.GAME_OVER}\n")
 
 
-def _suggestion(word: str) -> str:
-    """Return the end of a message about an unknown ``word``: the most similar command or option, or what is
-    expected.
+def _suggestion(line: TextLine) -> str:
+    """Return the end of a message about an unknown line: `play` with the moves if it has several, else the most similar
+    command or option, or what is expected.
     """
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean
 
+    if re.fullmatch("([a-h][1-8] *){2,}", line.text.lower()):
+        return f"did you mean {quoted(f'play {line.text}')}?"
     names = [row.name for row in (*COMMANDS, *OPTIONS)]
-    return did_you_mean(word.lstrip("-"), names, "a command (see help) or a move such as D3")
+    return did_you_mean(line.word.lstrip("-"), names, "a command (see help) or a move such as D3")
 
 
 def _nothing() -> None:
