@@ -421,7 +421,7 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
     sides = [fake("gtp", "resign", 0), fake("gtp", "first")]
     assert run(*sides, "--sprt", "0,100", "--concurrency", 2, games=100) == 0
     out = capsys.readouterr().out
-    assert ": H0 accepted" in out
+    assert ": H0 accepted (+0 Elo)\n" in out
     assert re.search(r"^likelihood of superiority: \d+\.\d %$", out, re.MULTILINE)
     assert int(re.findall(r"Fake resign +(\d+)", out)[0]) < 100
 

@@ -449,10 +449,24 @@ def test_programs_of_one_name_show_what_differs(commands: list[str], levels: lis
     assert command._names(setting, {}) == names
 
 
+def test_tables_leave_out_versions_that_are_in_the_way() -> None:
+    for names, shown in (
+        (["desdaemon 0.13.0 -l 4", "desdaemon 0.13.0 -l 6"], ["desdaemon -l 4 ", "desdaemon -l 6 "]),
+        (["desdaemon 0.12.0 -l 10", "desdaemon 0.13.0 -l 10"], ["desdaemo...2.0 -l 10 ", "desdaemo...3.0 -l 10 "]),
+        (["a 1.0", "b 2.0"], ["a 1.0 ", "b 2.0 "]),
+    ):
+        found = outcome({}, Schedule(2, "round-robin", 2, 1), names, -1, None)
+        _, _, _, *rows = report(found, "", [TimeControl(), TimeControl()]).splitlines()
+        assert [row.startswith(name) for row, name in zip(rows, shown, strict=False)] == [True, True], rows
+
+
 def test_no_games_have_no_score() -> None:
     schedule = Schedule(2, "round-robin", 2, 1)
     found = outcome({}, schedule, ["a", "b"], -1, None)
-    assert "%" not in report(found, "a against b", [TimeControl(), TimeControl()])
+    text = report(found, "a against b", [TimeControl(), TimeControl()])
+    assert "%" not in text
+    assert "+0.0" not in text
+    assert "0.000 s" not in text
     assert json_report(found, {}, [{}, {}])["pairings"][0]["score"] is None
 
 

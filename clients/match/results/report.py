@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,8 @@ class MatchOutcome(NamedTuple):
     """The evaluated match: scores by pairing and by program, and Elo.
 
     ``tallies`` and ``elo`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the
-    programs. ``failed`` is a program that failed in every game, or -1; then there is no Elo.
+    programs. ``failed`` is a program that failed in every game, or -1; then there is no Elo. ``sprt`` are the Elo
+    differences of the ``test``'s hypotheses.
     """
 
     games: Mapping[int, Finished]
@@ -31,6 +33,7 @@ class MatchOutcome(NamedTuple):
     elo: list[statistics.Elo | None]
     ratings: Ratings | None
     test: statistics.Sequential | None
+    sprt: tuple[float, float] | None
 
     @property
     def different(self) -> int:
@@ -56,7 +59,7 @@ def outcome(
         met = [Pairing(*pair, one.clusters) for pair, one in zip(schedule.pairings, tallies, strict=True)]
         rated = ratings(schedule.programs, met) if schedule.programs > 2 else None
         test = statistics.sequential(tallies[0].paired_sample, *sprt) if sprt else None
-    return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
+    return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test, sprt)
 
 
 def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) -> str:
@@ -76,7 +79,8 @@ def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) 
         lowest = control.part_used_at_lowest(_own_times(result, program)) if control.increment else None
         if lowest is not None:
             clock += f", {100 * lowest:.1f} % when it stood lowest"
-        lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest{clock}")
+        if one.moves:
+            lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest{clock}")
         lines.append(f"{name} lost by fault: {_faults(one.faults)}")
     for number, game in sorted(result.games.items()):
         if game.faulty >= 0:
@@ -97,9 +101,14 @@ def _own_times(result: MatchOutcome, program: int) -> Iterator[list[float]]:
 
 
 def _table_names(result: MatchOutcome) -> tuple[int, list[str]]:
-    """Return the width of the programs' names in a table of 80 columns, and the names, cut in the middle to fit."""
-    most = 20
-    names = [name if len(name) <= most else f"{name[:8]}...{name[-9:]}" for name in result.names]
+    """Return the width of the programs' names in a table of 80 columns, and the names: where one is too long, without
+    versions if that leaves them different, or else cut in the middle.
+    """
+    most, names = 20, result.names
+    unversioned = [re.sub(r" \d+(\.\d+)+(?= |$)", "", name) for name in names]
+    if max(map(len, names)) > most and len(set(unversioned)) == len(names):
+        names = unversioned
+    names = [name if len(name) <= most else f"{name[:8]}...{name[-9:]}" for name in names]
     return max(12, *map(len, names)), names
 
 
@@ -114,7 +123,7 @@ def _two(result: MatchOutcome) -> list[str]:
         wins, draws, losses = side.total
         lines.append(
             f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {percent(side)}  "
-            f"{_record(side.black):9} {_record(side.white):9} {side.discs:+5.1f}"
+            f"{_record(side.black):9} {_record(side.white):9} {_discs(side)}"
         )
     lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
     rating = result.elo[0]
@@ -122,9 +131,9 @@ def _two(result: MatchOutcome) -> list[str]:
         likely = 100 * rating.superiority
         lines.append(f"Elo of {result.names[0]}: {rating_text(rating)}")
         lines.append(f"likelihood of superiority: {likely:.1f} %")
-    if result.test:
-        test = result.test
-        decided = {-1: "undecided", 0: "H0 accepted", 1: "H1 accepted"}[test.accepted]
+    if result.test and result.sprt:
+        test, elo = result.test, result.sprt[result.test.accepted]
+        decided = f"H{test.accepted} accepted ({elo:+g} Elo)" if test.accepted >= 0 else "undecided"
         lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
     return lines
 
@@ -149,7 +158,7 @@ def _many(result: MatchOutcome) -> list[str]:
         )
         lines.append(
             f"{rank:3} {names[program]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} "
-            f"{one.losses:5}  {percent(one)}  {one.discs:+5.1f}"
+            f"{one.losses:5}  {percent(one)}  {_discs(one)}"
         )
     lines += ["", *(_steps if result.schedule.kind == "ladder" else _crossed)(result, width, names)]
     lines.append("")
@@ -204,6 +213,10 @@ def cross_table(result: MatchOutcome) -> dict[tuple[int, int], str]:
 
 def percent(one: PairingScore | Standing) -> str:
     return f"{100 * one.points / one.games:5.1f}%" if one.games else f"{'-':>6}"
+
+
+def _discs(one: PairingScore | Standing) -> str:
+    return f"{one.discs:+5.1f}" if one.games else f"{'-':>5}"
 
 
 def _record(results: Sequence[int]) -> str:
