@@ -81,7 +81,7 @@ def format_by_content(path: Path) -> str:
         return TEXT
     by_name = {".egbk": EGAROUCID, ".egbk2": EGAROUCID, **_NAMES}.get(path.suffix.lower())
     if by_name is None:
-        raise Unreadable(path, 0, "not a book: neither our own, nor Edax's, nor Egaroucid's, nor a text export")
+        raise Unreadable(path, 0, "not a book: neither desdaemon's own, nor Edax's, nor Egaroucid's, nor a text export")
     return by_name
 
 

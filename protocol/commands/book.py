@@ -203,7 +203,7 @@ BOOK_COMMANDS = (
     _editor(
         "save",
         (_file("File to write; the book's own unless given.", required=False),),
-        "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else our own.",
+        "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else desdaemon's own.",
         role=ADMIN,
     ),
     _editor(
@@ -223,7 +223,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "backup",
         (_file("Where to."),),
-        "Write a copy in our own format while the book stays in use.",
+        "Write a copy in desdaemon's own format while the book stays in use.",
         long=True,
         role=ADMIN,
     ),

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import plural
 
 from . import rules
 from .rules import PASS, flips
@@ -176,7 +177,7 @@ def parse_board(text: str) -> Position:
         if symbol not in BLACK_LETTERS + WHITE_LETTERS + EMPTY_LETTERS:
             raise BadInput(f"{quoted(symbol)} in {quoted(text)} is not a square: expected {_BOARD_EXPECTED}")
     if len(symbols) != 64:
-        raise BadInput(f"{quoted(text)} has {len(symbols)} squares: expected {_BOARD_EXPECTED}")
+        raise BadInput(f"{quoted(text)} has {plural(len(symbols), 'square')}: expected {_BOARD_EXPECTED}")
     if not side or side not in BLACK_LETTERS + WHITE_LETTERS:
         raise BadInput(f"{quoted(text)} has no side to move: expected {_BOARD_EXPECTED}")
     black = sum(1 << square for square, symbol in enumerate(symbols) if symbol in BLACK_LETTERS)
@@ -196,7 +197,7 @@ def _parse_fen(text: str) -> Position:
     ranks = fields[0].split("[", 1)[0].split("/")
     black = white = 0
     if len(ranks) != 8:
-        raise BadInput(f"{quoted(text)} has {len(ranks)} ranks: expected a FEN record of 8 ranks")
+        raise BadInput(f"{quoted(text)} has {plural(len(ranks), 'rank')}: expected a FEN record of 8 ranks")
     for rank, squares in enumerate(ranks):
         file = 0
         for symbol in squares:

@@ -9,6 +9,7 @@ import unicodedata
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean
 
 from . import rules, xot
 from .notation import START, Position, parse_moves
@@ -164,7 +165,9 @@ def line_or_opening(text: str) -> list[int]:
         if opening is None and any(letter in "12345678" for letter in text):
             raise
         if opening is None:
-            raise BadInput(f"{quoted(text)}: expected moves such as f5d6c3, or an opening such as Tiger") from None
+            names = [name for known in openings() for aliases in known.names.values() for name in aliases]
+            meant = did_you_mean(text.strip(), names, "moves such as f5d6c3, or an opening such as Tiger")
+            raise BadInput(f"{quoted(text)}: {meant}") from None
         return list(opening.moves)
 
 

@@ -196,3 +196,8 @@ def test_problems_of_edax_that_list_no_further_move() -> None:
     assert parse_problem(line) == parse_problem(line.replace(" --:-127;", ""))
     with pytest.raises(BadInput, match="expected MOVE:SCORE"):
         parse_problem(OPENING + " X; d3:-127;")
+
+
+def test_a_single_square_is_no_plural() -> None:
+    with pytest.raises(BadInput, match='"x" has 1 square: expected 64 squares'):
+        parse_board("x")

@@ -8,9 +8,10 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, move_text, moves_text
-from desdaemon.protocol.othello.openings import LANGUAGES, find_opening, opening_of, openings
+from desdaemon.protocol.othello.openings import LANGUAGES, find_opening, line_or_opening, opening_of, openings
 
 
 def test_every_line_is_legal_and_no_name_or_position_is_there_twice() -> None:
@@ -88,3 +89,11 @@ def test_an_opening_is_played_from_the_board_on_display() -> None:
     dialogue = Dialogue()
     dialogue.say("play f5")
     assert f"{move_text(37)} " in dialogue.refused("play tiger")
+
+
+def test_a_name_that_is_nearly_right_is_guessed() -> None:
+    for text, guess in (("tiegr", "Tiger"), ("Racoon Dog", "Raccoon Dog"), ("tigr", "Tiger")):
+        with pytest.raises(BadInput, match=f'did you mean "{guess}"'):
+            line_or_opening(text)
+    with pytest.raises(BadInput, match="expected moves such as f5d6c3, or an opening such as Tiger"):
+        line_or_opening("hippopotamus")
