@@ -393,7 +393,7 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
     assert without_times[0] == without_times[1]
     capsys.readouterr()
     assert run(*sides, "--journal", journal, "--move-time", "5", games=4) == 1
-    assert "(program 1 control move: 0.0 there, 5000.0 here)" in capsys.readouterr().err
+    assert "(program 1 ms for each move: 0.0 there, 5000.0 here)" in capsys.readouterr().err
 
 
 def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:

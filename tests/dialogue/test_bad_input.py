@@ -42,7 +42,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("play f5d6zz", '"zz"', "squares such as"),
         ("play f5d6a1c3", "A1 (move 3)", "C3 C4 C5 C6 C7"),
         ("play f5 pa d6", "PA (move 2)", "D6"),
-        ("play tigger", '"tigger"', "an opening such as"),
+        ("play tigger", '"tigger"', 'did you mean "Tiger"?'),
         ("a1", "A1", "D3 C4 F5 E6"),
         ("pa", "PA", "D3 C4 F5 E6"),
         ("f5 d6", '"f5 d6"', 'did you mean "play f5 d6"?'),
