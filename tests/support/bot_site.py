@@ -40,6 +40,13 @@ class Game:
             self.reply()
 
     @property
+    def shown(self) -> str:
+        """For the message of a test that fails."""
+        clocks = ", ".join(f"{left:.1f} s" for left in self.left)
+        turn = "the bot" if self.bots_turn else "Ann"
+        return f"{self.name}: {self.status}, {len(self.moves)} moves, {turn} to move, {clocks}, {self.refused} refused"
+
+    @property
     def bots_turn(self) -> bool:
         return self.first_moves == self.bot_first
 
@@ -134,6 +141,9 @@ class Site:
         self.news = threading.Condition()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": self}))
         self.server.daemon_threads = True
+
+    def __repr__(self) -> str:
+        return "\n".join(game.shown for game in self.games.values() if game.status == "started")
 
     @property
     def url(self) -> str:
