@@ -56,7 +56,8 @@ class Tuner:
         self._groups = groups
         self._pairs = setting.schedule.games // 2
         self._tuning = Tuning(parameters, self._pairs, seed)
-        self._played = 0
+        self._history = [list(self._tuning.values)]
+        """The values at the start and after each pair of games."""
         games = journal.games
         for number in games:
             if number % 2 == 0 and number + 1 in games:
@@ -86,9 +87,15 @@ class Tuner:
             line.clear()
         return Ending("finished" if self._played == self._pairs else "stopped")
 
+    @property
+    def _played(self) -> int:
+        return len(self._history) - 1
+
     def report(self, heading: str) -> str:
-        """Return the table of the values so far, with ``heading`` above it."""
+        """Return the table of the values so far, with ``heading`` above it, and how the values came there."""
         tuning = self._tuning
+        parts = range(0, 101, 20)
+        shown = [self._history[round(part * self._played / 100)] for part in parts]
         width = max(12, *(len(one.name) for one in tuning.parameters))
         lines = [
             f"{heading}: {self._played} of {self._pairs} pairs of games",
@@ -100,6 +107,12 @@ class Tuner:
             ),
             "",
             "+/-: how far chance alone carries a value from its start, in 19 of 20 tunings",
+            "",
+            f"{'of the pairs':{width}}" + "".join(f"{part:8} %" for part in parts),
+            *(
+                f"{one.name:{width}}" + "".join(f" {values[at]:9.1f}" for values in shown)
+                for at, one in enumerate(tuning.parameters)
+            ),
         ]
         return "\n".join(lines) + "\n"
 
@@ -109,7 +122,7 @@ class Tuner:
         """
         first, second = (self._journal.games[2 * iteration - side].score for side in (2, 1))
         self._tuning.update(iteration, (first > 0) - (first < 0) - (second > 0) + (second < 0))
-        self._played += 1
+        self._history.append(list(self._tuning.values))
 
     def _pair(self, numbered: tuple[int, Trial]) -> list[Finished]:
         """Play the two games of an iteration, given by its number and trial, the second with new programs after a fault

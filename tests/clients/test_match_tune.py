@@ -164,7 +164,12 @@ def test_a_tuning_that_is_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureF
     assert game["black"] != game["white"]
     table = capsys.readouterr().out
     assert "4 of 4 pairs of games" in table
-    assert re.search(r"^noise +3 +\d\.\d\d +\d+\.\d\d +0 +9$", table, re.MULTILINE)
+    found = re.search(r"^noise +3 +(\d\.\d\d) +\d+\.\d\d +0 +9$", table, re.MULTILINE)
+    assert found
+    # How the value came there: from its start, in five steps of a fifth of the games.
+    moved = table.splitlines()[-1].split()
+    assert (moved[0], moved[1], len(moved)) == ("noise", "3.0", 7)
+    assert float(moved[6]) == pytest.approx(float(found[1]), abs=0.06)
     assert command.main(arguments) == 0
     assert journal.read_text() == after
     assert capsys.readouterr().out == table
