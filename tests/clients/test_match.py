@@ -144,7 +144,7 @@ def test_other_boards(protocol: str) -> None:
 def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if protocol == "nboard":
         # It says nothing to what is tried first.
-        monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 0.5)
+        monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 5.0)
     script = tmp_path / "engine"
     script.write_text(f"#!/bin/sh\nexec {fake(protocol)}\n")
     script.chmod(0o700)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from documents import DOCUMENTS, KINDS, SESSION, blocks, carry_out, difference, steps, tables
+from documents import DOCUMENTS, KINDS, SESSION, blocks, carry_out, difference, essence, steps, tables
 
 ACTIVE = [path for path in DOCUMENTS if any(block.kind in ("console", "python") for block in blocks(path))]
 SLOW = [path for path in ACTIVE if any(block.slow for block in blocks(path))]
@@ -26,6 +26,22 @@ def test_what_a_document_shows_is_true(document: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("document", SLOW, ids=name)
 def test_what_takes_minutes_is_true_as_well(document: Path, tmp_path: Path) -> None:
     carry_out(document, tmp_path, slow=True)
+
+
+def test_what_a_slow_machine_says_meanwhile_is_no_part_of_an_output() -> None:
+    meanwhile = [
+        "Book new...running",
+        "Book new...compile: 0 positions",
+        "Book fix...negamax 3/7 done, 0:02 left: 1 position",
+        "Book deviate...round 3, search 12/57 done, 0:11 left, 25% of the budget: 183 positions, 100 added, "
+        "92 searches, 4.1/s, 1 worker, 4 slots, 97% busy",
+    ]
+    ends = [
+        "Book store...finished: 5 positions added, 5 searches, book now has 6 positions",
+        "Book verify...no errors: 74 positions, 0 still to be searched",
+        "Book deviate 3 6...its budget is spent (repeat it to continue): 2 positions added",
+    ]
+    assert essence("\n".join([*meanwhile, *ends]), typed=False) == ends
 
 
 def test_a_game_is_analysed_on_another_machine_in_fewer_than_ten_commands() -> None:

@@ -40,6 +40,13 @@ PROMPT = re.compile(r"^(?:strong|laptop)?\$ ", re.MULTILINE)
 SESSION = re.compile(r"^\s*(?:(?:strong|laptop)?\$ |>(?!=)\S)", re.MULTILINE)
 """What a line of a session looks like."""
 
+PROGRESS = re.compile(
+    r"^Book .*\.\.\.(?:queued|running|[^:]*(?:\d:\d\d left[^:]*)?: \d+ positions?"
+    r"(?:, \d+ added, \d+ search(?:es)?)?(?:, [\d.]+/s)?(?:, \d+ workers?, \d+ slots?, \d+% busy)?)$\n?",
+    re.MULTILINE,
+)
+"""What a command that takes longer than usual says meanwhile."""
+
 ELSEWHERE = ("git clone", "make compiled", "make docs", "scp ", "pip install", "cd clients/examples/node", "node ")
 """How commands begin that take a network, a second machine or another clone; they are not carried out."""
 
@@ -107,7 +114,7 @@ def essence(text: str, *, typed: bool) -> list[str]:
     # A search table keeps depth, score and the first move; a proved line of a report its move and score.
     text = re.sub(r" +\d+:\d\d\.\d{3} +\d+ +\d+ (\w\w) .*", r" \1", text)
     text = re.sub(r"^( *\d+  [XO] \w\w +[+-]\d+) .* exact .*$", r"\1", text, flags=re.MULTILINE)
-    text = re.sub(r"^Book .*\.\.\.(?:running|.*\d done[:,] .*)$\n?", "", text, flags=re.MULTILINE)
+    text = PROGRESS.sub("", text)
     text = re.sub(r" \(\d+(?:\.\d+)? s\)$", "", text, flags=re.MULTILINE)
     lines = [line.rstrip() for line in text.rstrip().splitlines()]
     # The last prompt is shown to nobody who has left.
@@ -262,7 +269,7 @@ class Desk:
 
 def _rewrite(step: Step, printed: str) -> None:
     """Put what was printed in the place of each line that begins alike; where none is left out, all of it."""
-    printed = re.sub(r"^Book .*\.\.\.(?:running|.*\d done[:,] .*)$\n?", "", printed, flags=re.MULTILINE)
+    printed = PROGRESS.sub("", printed)
     lines = [re.sub(r" \(\d+(?:\.\d+)? s\)$", "", line.rstrip()) for line in printed.splitlines()]
     text = step.document.read_text("utf-8").splitlines(keepends=True)
     first = step.line
