@@ -6,14 +6,18 @@ import getpass
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, check_writable, read_secret, real, whole
+from desdaemon.clients.match.process_groups import ProcessGroups
+from desdaemon.clients.match.results.book import check_book, count_file
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol import ggs
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
 from .player import AcceptRules, Player, Wishes
@@ -56,6 +60,12 @@ def command_line() -> Parser:
     add("--book", metavar="FILE", help="play from this book, builtin for the one that ships")
     add("--margin", type=real(0, 600), default=_MARGIN_S, metavar="S", help="seconds to keep on the clock (default 5)")
     add("--games", default="", metavar="FILE", help="add the records of finished matches to this file (GGF)")
+    add(
+        "--book-results",
+        default="",
+        metavar="FILE",
+        help="at the end add the games of --games to this book, count their results and learn from them",
+    )
     add("--log", default="", metavar="FILE", help="add the dialogue to this file, without the password")
     add("--tell", action="store_true", help="tell the watchers of a board what was searched; the opponent reads it too")
     return parser
@@ -66,6 +76,7 @@ def main(arguments: list[str]) -> int:
     option's value; a command line that cannot be parsed ends the program with status 2.
     """
     named = command_line().parse_args(arguments)
+    groups = ProcessGroups()
     try:
         outside = Outside(*read_place(named.server), named.tls, named.games, named.log)
         types = tuple(filter(None, named.accept.split(",")))
@@ -74,7 +85,15 @@ def main(arguments: list[str]) -> int:
         wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games))
         settings = _settings(named)
         password = read_secret(named.password_file, "password") if named.password_file else _asked_password(named.login)
-        return play(outside, named.login, password, rules, wishes, settings, named.margin)
+        if named.book_results and not named.games:
+            raise BadInput("--book-results: expected --games FILE with it")
+        if named.book_results:
+            check_book(named.book_results, groups)
+        status = play(outside, named.login, password, rules, wishes, settings, named.margin)
+        if named.book_results and Path(named.games).exists():
+            counted = count_file(named.book_results, named.games, groups)
+            logs.message(f"{plural(counted, 'game')} counted in {named.book_results}", PROGRAM)
+        return status
     except BadInput as error:
         logs.message(str(error), PROGRAM, level="error")
         return 1

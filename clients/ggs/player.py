@@ -172,11 +172,14 @@ class Player:
         """Note that the connection has ended or was refused. Returns instructions to stop the searches and to connect
         again after a pause. The pause is 1 s at first and doubles each time until a login, up to `LONGEST_WAIT_S`.
 
-        If no connection has been opened yet, the program ends with ``reason``.
+        If no connection has been opened yet, the program ends with ``reason``; after its last match it ends too.
         """
         if not self._calls:
             return [End(reason)]
+        if self._done:
+            return [*self._leave(), End()]
         instructions: list[Instruction] = self._leave()
+        self._records = 0
         if self._matches:
             instructions.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
         self._matches.clear()

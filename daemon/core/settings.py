@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from desdaemon.protocol.commands.options import LEAST_STRENGTH, OPTIONS, Option, Value, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
@@ -129,16 +131,30 @@ class SessionSettings:
         return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
 
 
+SHARED_SECRET = "others may read the password: chmod 600 it"
+
+
+def shared_secret(option: Option, status: os.stat_result) -> bool:
+    """Return whether an option is a password, in a file of this ``status`` that others may read."""
+    if option.name != "ggs-password":
+        return False
+    from desdaemon.protocol.system import platform
+
+    return platform.open_to_others(status, 0o077)
+
+
 def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
     """Set options from a file of lines ``name = value`` or ``name value``, where ``#`` or ``%`` begins a comment. A
     flag's name alone switches it on.
 
-    Returns the names that were set, and a warning for each unknown name. Raises `OSError` if the file cannot be read,
-    and `BadInput` for UTF-16 or at the first bad value; the options before that stay set.
+    Returns the names that were set, and a warning for each unknown name and for a password that others may read, which
+    is not set. Raises `OSError` if the file cannot be read, and `BadInput` for UTF-16 or at the first bad value; the
+    options before that stay set.
     """
     from desdaemon.protocol.texts import decoded
 
     with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
+        status = os.fstat(file.fileno())
         lines = decoded(file.read(), path).splitlines()
     names: set[str] = set()
     warnings: list[str] = []
@@ -151,6 +167,9 @@ def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], li
         if option is None:
             meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
             warnings.append(f"{path}, line {number}: {quoted(name)} is not an option: {meant}")
+            continue
+        if shared_secret(option, status):
+            warnings.append(f"{path}, line {number}: {SHARED_SECRET}")
             continue
         if option.kind == "flag" and not value:
             value = "on"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 
-from desdaemon.core.settings import SessionSettings
+from desdaemon.core.settings import SHARED_SECRET, SessionSettings, shared_secret
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
@@ -45,14 +45,16 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     """Set the options that the configuration file ``path`` has; those in its table ``section`` override the others.
 
     Returns the names of options outside all tables and in that table, unknown names included, and warnings about
-    unknown names and tables. Raises `OSError` if the file cannot be read, and `BadInput` if it is no TOML or at the
-    first invalid value, whose key the message names; options set before that value stay set.
+    unknown names and tables, and about a password that others may read, which is not set. Raises `OSError` if the file
+    cannot be read, and `BadInput` if it is no TOML or at the first invalid value, whose key the message names; options
+    set before that value stay set.
     """
     import tomllib
 
     from desdaemon.protocol.texts import decoded
 
     with open(path, "rb") as file:  # noqa: PTH123
+        status = os.fstat(file.fileno())
         text = decoded(file.read(), path)
     try:
         content = tomllib.loads(text)
@@ -69,18 +71,21 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     for where, values in (("", plain), (f"[{section}] ", tables.get(section, {}))):
         for name, value in values.items():
             names.add(name)
-            warnings += _set(settings, name, value, f"{path}: {where}")
+            warnings += _set(settings, name, value, f"{path}: {where}", status)
     return names, warnings
 
 
-def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
-    """Set the option ``name``. Returns a warning if there is none of this name, else []. Raises `BadInput` for an
-    invalid value; messages begin with ``where``.
+def _set(settings: SessionSettings, name: str, value: object, where: str, status: os.stat_result) -> list[str]:
+    """Set the option ``name``, from a file of this ``status``. Returns a warning if there is none of this name or if
+    it is a password that others may read, else []. Raises `BadInput` for an invalid value; messages begin with
+    ``where``.
     """
     option = find_option(name)
     if option is None:
         meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
         return [f"{where}{quoted(name)} is not an option: {meant}"]
+    if shared_secret(option, status):
+        return [f"{where}{SHARED_SECRET}"]
     if not isinstance(value, bool | int | float | str):
         raise BadInput(f"{where}{name}: expected {option.expected}")
     text = ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -261,6 +261,21 @@ def test_records_that_nobody_asked_for_are_shown_only() -> None:
     assert online().told(ggs.Records(("(;1;)",)), 2) == [Show("(;1;)")]
 
 
+def test_a_record_that_a_lost_connection_has_taken_is_awaited_no_longer() -> None:
+    player = online(wishes=Wishes(records=True))
+    player.told(match(), 0)
+    player.told(match(False, result=2.0, archive=".99"), 1)
+    player.lost("gone")
+    assert player.told(ggs.Records(("(;1;)",)), 9) == [Show("(;1;)")]
+
+
+def test_a_connection_lost_after_the_last_match_ends_the_program() -> None:
+    player = online(wishes=Wishes(records=True, matches=1))
+    player.told(match(), 0)
+    player.told(match(False, result=2.0, archive=".99"), 1)
+    assert player.lost("gone") == [End()]
+
+
 def test_a_record_that_does_not_come_is_waited_for_a_minute() -> None:
     player = online(wishes=Wishes(records=True, matches=1))
     player.told(match(), 0)

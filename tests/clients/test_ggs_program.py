@@ -18,8 +18,13 @@ from checkout import ROOT
 from ggs_server import PASSWORD
 from ggs_table import KINDS, Dice, Table, replayed, run, until
 from programs import programs
+from toys import create_store
 
 from desdaemon.api.results import Analysis, MoveLine, Score
+from desdaemon.book.book import Book
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START as BOOK_START
+from desdaemon.book.storage.store import open_store
 from desdaemon.cli.main import main as command_line
 from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
 from desdaemon.clients.ggs.player import StartSearch
@@ -107,6 +112,7 @@ def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
         (["--offer", "8"], "--offer"),
         (["--offer", "8k 5:00"], "--offer"),
         (["--games", "nowhere/x.ggf"], "--games"),
+        (["--book-results", "x.book"], "expected --games"),
         (["--login", "a b"], "login"),
     ],
 )
@@ -203,12 +209,42 @@ def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiled
+def test_finished_games_go_into_a_book_when_told(tmp_path: Path) -> None:
+    new = Book(BookOptions(level=1, min_empties=50))
+    new.table.insert(*BOOK_START)
+    create_store(tmp_path / "learned.book", new).close()
+
+    async def scene() -> None:
+        write_password(tmp_path)
+        options = "--login alice --password-file password --accept 8* --level 1 --threads 1 --games played.ggf"
+        for number, kind in enumerate(("8b", "8r14", "8w"), 1):
+            async with Table(tmp_path) as table:
+                arguments = (f"127.0.0.1:{table.server.port}", *options.split(), "--matches", "1")
+                async with program("ggs", *arguments, "--book-results", "learned.book", folder=tmp_path) as process:
+                    await table.ready("alice")
+                    assert await table.sit("bob", Dice(number), offer=f"{kind} 5:00//2:00 alice", matches=1) == ""
+                    _, error = await process.communicate()
+                    assert process.returncode == 0, error
+                    told.append(error.decode().splitlines()[-1])
+
+    told: list[str] = []
+    run(scene())
+    # A random start is in no book, and the games of earlier calls are counted already.
+    assert told == [f"desdaemon ggs: {count} counted in learned.book" for count in ("1 game", "0 games", "1 game")]
+    with open_store(tmp_path / "learned.book", read_only=True) as store:
+        table = store.book.table
+        assert sum(table.results(table.find(*BOOK_START))) == 2
+
+
+@pytest.mark.compiled
 def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Table(tmp_path) as table:
             options = {"host": "127.0.0.1", "port": table.server.port, "login": "alice", "open": "on"}
             options |= {"password": PASSWORD, "log-file": "dialogue.log"}
-            (tmp_path / "edax.ini").write_text("".join(f"ggs-{name} = {value}\n" for name, value in options.items()))
+            file = tmp_path / "edax.ini"
+            file.write_text("".join(f"ggs-{name} = {value}\n" for name, value in options.items()))
+            file.chmod(0o600)
             arguments = ("-ggs", "-l", "1", "-n", "2", "-game-file", "played.ggf")
             async with program(*arguments, folder=tmp_path) as process:
                 await table.ready("alice")
@@ -298,6 +334,28 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
     run(scene())
     games = replayed(tmp_path / "alice.ggf")
     assert [float(game.told) for game in games] == [game.discs for game in games]
+
+
+@pytest.mark.parametrize(("file", "text"), [("edax.ini", "ggs-password = x"), ("config.toml", 'ggs-password = "x"')])
+def test_a_password_that_others_may_read_is_not_used(
+    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "desdaemon").mkdir()
+    path = tmp_path / file if file == "edax.ini" else tmp_path / "desdaemon" / file
+    path.write_text(f"{text}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    played: list[object] = []
+    monkeypatch.setattr("desdaemon.clients.ggs.ggs.play", lambda *arguments: played.append(arguments[2]) or 0)
+    options = ["-ggs", "-ggs-host", "localhost", "-ggs-login", "alice"]
+    path.chmod(0o600)
+    assert command_line(options) == 0
+    assert (played, capsys.readouterr().err) == (["x"], "")
+    path.chmod(0o640)
+    assert command_line(options) == 1
+    assert len(played) == 1
+    assert "others may read the password: chmod 600 it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [((), "-ggs-host"), (("-ggs-host", "localhost"), "-ggs-login")])

@@ -1,7 +1,7 @@
-"""The games of a match for a book: `desdaemon match --book-results FILE`.
+"""Games for a book: `--book-results FILE` of `desdaemon match` and `desdaemon ggs`.
 
 A daemon opens the book, adds the games as `book add --unsearched` does with the option book-learn-results on, and ends.
-The match's main thread calls this before the first game, to report an unusable file at once, and after the last.
+The main thread calls this before the first game, to report an unusable file at once, and after the last.
 """
 
 from __future__ import annotations
@@ -58,13 +58,22 @@ def check_book(file: str, groups: ProcessGroups) -> None:
         raise BadInput(f"--book-results {quoted(file)}: {reason}")
 
 
-def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
-    """Count the results of ``games`` in the book ``file``. Returns the number of games that were not counted before.
+def count_file(file: str, path: str, groups: ProcessGroups) -> int:
+    """Count the results of the games of the file ``path`` in the book ``file``, those that are not counted yet. Returns
+    their number.
 
     Adds the games' positions down to the book's depth and makes lines of lost games less attractive to the losers.
-    Nothing is searched: positions without a leaf wait for `book fix`. A file beside the ``journal``, if any, lists the
-    games counted, so that a resumed match does not count them again. The book must have passed `check_book`: one of
-    another format loses the results without an error. Raises `BadInput` if the book or that file cannot be used.
+    Nothing is searched: positions without a leaf wait for `book fix`. The book must have passed `check_book`: one of
+    another format loses the results without an error. Raises `BadInput` if the book or ``path`` cannot be used.
+    """
+    _, added = _asked(file, groups, [("book.add", {"files": [str(Path(path).resolve())], "unsearched": True})])
+    return int(added["counted"])
+
+
+def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
+    """Count the results of ``games`` in the book ``file``, as `count_file` does. Returns the number of games that were
+    not counted before. A file beside the ``journal``, if any, lists the games counted, so that a resumed match does not
+    count them again. Raises `BadInput` if the book or that file cannot be used.
     """
     list_file = Path(f"{journal}.counted") if journal else None
     counted: set[int] = set()
@@ -81,10 +90,10 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
         # A number makes them differ from equal games of other matches.
         match = secrets.token_hex(8)
         write_games(path, (game._replace(event=f"{match} {game.number}") for game in games))
-        _, added = _asked(file, groups, [("book.add", {"files": [path], "unsearched": True})])
+        added = count_file(file, path, groups)
     if list_file is not None:
         try:
             files.replace(list_file, f"{json.dumps(sorted(counted | {game.number for game in games}))}\n".encode())
         except OSError as error:
             raise BadInput(f"{quoted(str(list_file))}: {error.strerror}") from None
-    return int(added["games"])
+    return added
