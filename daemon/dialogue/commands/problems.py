@@ -168,19 +168,26 @@ def _searched(
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _opened(path: str) -> Iterator[io.BufferedReader]:
     # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
     source: str | int = os.dup(0) if path in STANDARD_INPUT else path
     with open(source, "rb") as file:  # noqa: PTH123  a descriptor, or the name as it was typed
-        # The module reads files of games, which few dialogues do.
-        from desdaemon.protocol.games import bases
-
-        packed = bases.packing(file.peek(bases.LONGEST_MAGIC))
-        yield io.BytesIO(bases.unpacked(file.read(bases.LARGEST_FILE), path)) if packed else file
+        yield file
 
 
-def _problems(context: CommandContext, file: IO[bytes], path: str) -> Iterator[Problem]:
+def _unpacked(file: io.BufferedReader, path: str) -> IO[bytes]:
+    """Return a file itself, or what a packed one holds. Waits for its first bytes."""
+    # The module reads files of games, which few dialogues do.
+    from desdaemon.protocol.games import bases
+
+    if not bases.packing(file.peek(bases.LONGEST_MAGIC)):
+        return file
+    return io.BytesIO(bases.unpacked(file.read(bases.LARGEST_FILE), path))
+
+
+def _problems(context: CommandContext, opened: io.BufferedReader, path: str) -> Iterator[Problem]:
     number = 0
+    file = _unpacked(opened, path)
     while data := file.readline(LONGEST_PROBLEM):
         number += 1
         if number == 1:
