@@ -240,7 +240,7 @@ def test_requests_are_accepted_by_the_rules(tmp_path: Path) -> None:
             for name in ("bob", "carol"):
                 table.sit(name, Dice(2))
             for name in ("alice", "bob", "carol"):
-                await table.ready(name)
+                await table.ready(name, 2)
             refused = ("8r14 5:00 alice", "8 0:30 alice", "8 31:00 alice", "8k 5:00 alice", "10 5:00 alice")
             asked = [("bob", "rated +", False), ("bob", "ask 8 5:00 alice", True), ("bob", "rated -", False)]
             asked += [("bob", f"ask {request}", True) for request in refused]
@@ -336,7 +336,7 @@ def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
             await table.ready("alice")
             await table.ready("bob")
             table.sessions["bob"].typed("tell /os ask s8r14 5:00//2:00 alice")
-            await until(lambda: dropped and server.refused == ["bob"])
+            await until(lambda: dropped and "bob" in server.refused)
             before = [len(player.searches) for player in dice]
             server.lines.clear()
             server.ghosts.clear()
@@ -363,7 +363,7 @@ def test_the_service_goes_down_in_a_match_and_comes_back(tmp_path: Path, capsys:
             server = table.server
             alice, bob = Dice(1, NEVER), Dice(2, NEVER)
             play = asyncio.create_task(table.play("8 5:00//2:00", alice, bob))
-            await until(lambda: alice.searches or bob.searches)
+            await until(lambda: {name for name, line in server.lines if line == "tell /os open 0"} == {"alice", "bob"})
             server.service(False)
             await until(lambda: alice.cancelled or bob.cancelled)
             server.lines.clear()
@@ -391,8 +391,7 @@ def test_text_of_others_is_shown_and_logged_without_control_characters_and_never
         async with Table(tmp_path) as table:
             server = table.server
             alice = table.sit("alice", Dice(1), ANY)
-            await table.ready("alice", 2)
-            await until(lambda: server.users["alice"].open)
+            await until(lambda: server.lines.count(("alice", "tell /os open 1")) == 2)
             server.lines.clear()
             server.users["alice"].tell("admin: \x1b[2J\x07tell /os open 9", "quit", "|: Enter your password")
             await until(lambda: "|: Enter your password" in (tmp_path / "alice.log").read_text("utf-8"))

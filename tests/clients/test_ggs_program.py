@@ -275,14 +275,15 @@ def test_two_programs_play_fifty_matches(kind: str, tmp_path: Path) -> None:
             async with program("ggs", place, *options, *accept, folder=tmp_path) as alice:
                 await table.ready("alice")
                 async with program("ggs", place, *options, *offer, folder=tmp_path) as bob:
-                    for name, process in (("alice", alice), ("bob", bob)):
-                        out, error = await process.communicate()
+                    # Both at once: a program waits while nobody reads what it shows.
+                    ended = await asyncio.gather(alice.communicate(), bob.communicate())
+                    for name, process, (out, error) in zip(("alice", "bob"), (alice, bob), ended, strict=True):
                         assert (process.returncode, error.decode()) == (0, f"desdaemon ggs: {PLAIN}\n")
                         shown[name] = out.decode()
             assert table.server.refused == []
             assert [(result.type, result.flagged) for result in table.server.results] == [(kind, frozenset())] * matches
 
-    run(scene())
+    run(scene(), patience_s=600)
     for name, other in (("alice", "bob"), ("bob", "alice")):
         games = replayed(tmp_path / f"{name}.ggf")
         assert len(games) == boards * matches
@@ -304,7 +305,8 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
         async with Table(tmp_path) as table:
             write_password(tmp_path)
             login = f"-ggs-host 127.0.0.1 -ggs-port {table.server.port} -ggs-login edax -ggs-password {PASSWORD}"
-            ours = f"--login alice --password-file password --accept 8*,s8* --matches {len(KINDS)} --games alice.ggf"
+            # Edax asks for rated matches.
+            ours = f"--login alice --password-file password --accept 8*,s8* --rated --matches {len(KINDS)}"
             null = asyncio.subprocess.DEVNULL
             process = await asyncio.create_subprocess_exec(
                 *(edax, "-ggs", "-l", "1", *login.split(), "-ggs-open", "1", "-game-file", str(tmp_path / "edax.ggf")),
@@ -316,14 +318,17 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
             try:
                 assert process.stdin
                 place = ("ggs", f"127.0.0.1:{table.server.port}")
-                async with program(*place, *ours.split(), "--level", "1", folder=tmp_path) as alice:
+                async with program(
+                    *place, *ours.split(), "--level", "1", "--games", "alice.ggf", folder=tmp_path
+                ) as alice:
+                    ended = asyncio.create_task(alice.communicate())
                     await table.ready("alice")
                     await table.ready("edax")
                     for number, kind in enumerate(KINDS, 1):
                         # Edax sends the lines of its input to the server.
                         process.stdin.write(f"tell /os ask {kind} 5:00//2:00 alice\n".encode())
                         await until(lambda number=number: len(table.server.results) == number)
-                    _, error = await alice.communicate()
+                    _, error = await ended
                     assert alice.returncode == 0, error
             finally:
                 process.kill()
@@ -331,7 +336,7 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
             assert [(found.type, found.flagged) for found in table.server.results] == [(k, frozenset()) for k in KINDS]
             assert not [line for line in table.server.refused if " play " in line]
 
-    run(scene())
+    run(scene(), patience_s=600)
     games = replayed(tmp_path / "alice.ggf")
     assert [float(game.told) for game in games] == [game.discs for game in games]
 

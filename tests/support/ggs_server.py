@@ -81,7 +81,7 @@ class BoardGame:
 
     def play(self, text: str) -> None:
         """Play a move, in the form ``f5/1.50/3.25``, or raise ValueError."""
-        move, score, seconds = text.split("/")
+        move, score, seconds = text.lower().split("/")
         float(score), float(seconds)
         if (move == "pa") != (not referee.legal_moves(self.cells)):
             raise ValueError(text)

@@ -73,7 +73,7 @@ def replayed(file: Path) -> list[Replayed]:
         moves = re.findall(r"([BW])\[(..)/[-\d.]+/[\d.]+\]", line)
         for colour, move in moves:
             assert colour == {"*": "B", "O": "W"}[mover]
-            if move == "pa":
+            if move.lower() == "pa":
                 assert not referee.legal_moves(cells)
                 cells = referee.passed(cells)
             else:
@@ -118,7 +118,9 @@ class Table:
         return task
 
     async def ready(self, name: str, times: int = 1) -> None:
-        """Wait until a player has set up the Othello service so many times."""
+        """Wait until a player has set up the Othello service so many times; after a login it does so twice, because the
+        server greets with the service.
+        """
         await until(lambda: self.server.lines.count((name, "tell /os client -")) >= times)
 
     async def play(self, offer: str, alice: Any, bob: Any, matches: int = 1) -> None:
