@@ -175,7 +175,8 @@ async def program(*arguments: str, folder: Path) -> AsyncIterator[asyncio.subpro
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        # Waiting alone would not end while what it has written is unread.
+        await process.communicate()
 
 
 def write_password(folder: Path) -> None:
