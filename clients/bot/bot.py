@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from desdaemon.clients.match.engine_process import EngineFault, command_of
 from desdaemon.clients.match.engine_protocols import EngineClient, detected_protocol, start_player
 from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals, interrupt
 from desdaemon.clients.match.time_control import Stopwatch, TimeControl
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.games.bases import FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import move_text, parse_move
@@ -49,6 +50,9 @@ LAG_MS = 500.0
 
 _START_S = 30.0
 """Seconds for which an accepted challenge keeps a place for its game."""
+
+_REMEMBERED = 100
+"""Finished games that the bot remembers."""
 
 _FAULTS = 3
 """Faults of the engine at one move after which the bot resigns."""
@@ -135,8 +139,8 @@ class Bot:
         """Accepted challenges whose games have not begun, and until when each keeps a place, in seconds of the
         monotonic clock: the game of a rematch has another id, and that of a challenge may be aborted at once.
         """
-        self._finished: set[str] = set()
-        """Games that are over, so that none is taken up again by an event that comes late."""
+        self._finished: deque[str] = deque(maxlen=_REMEMBERED)
+        """The last games that are over, so that none is taken up again by an event that comes late."""
 
     def run(self, *, upgrade: bool = False) -> None:
         """Answer challenges and start their games, without end. With ``upgrade`` the account is first made a bot's, for
@@ -238,7 +242,7 @@ class Bot:
                 write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
             # The next game may begin while this one's engine ends.
             self._games.pop(game, None)
-            self._finished.add(game)
+            self._finished.append(game)
 
 
 class _Game:
@@ -351,5 +355,5 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
 
 
 def _tell(text: str) -> None:
-    """Print a message, without the control characters that names from the site may have."""
-    logs.message("".join(c for c in text if c.isprintable()), "desdaemon bot")
+    """Print a message; control characters, which names from the site may have, are escaped."""
+    logs.message(escaped(text), "desdaemon bot")

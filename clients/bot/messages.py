@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.records import ClockTerms, GameRecord, PlayedMove
+from desdaemon.protocol.games.records import ClockTerms, GameRecord, PlayedMove, plain_name
 from desdaemon.protocol.othello.notation import START, Position, parse_move, play_moves, square_text
 from desdaemon.protocol.othello.rules import PASS, squares
 
@@ -225,7 +225,7 @@ class GameTable:
             player = message.get(name)
             if isinstance(player, Mapping):
                 identity = str(player.get("id", ""))
-                return identity.lower(), "".join(c for c in str(player.get("name", identity)) if c.isprintable())
+                return identity.lower(), plain_name(str(player.get("name", identity)))
         return "", ""
 
     def _moves(self, text: str) -> tuple[PlayedMove, ...]:

@@ -84,11 +84,11 @@ def main(arguments: list[str]) -> int:
         rules = AcceptRules(types, *read_times(named.clock), opponents, named.rated)
         wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games))
         settings = _settings(named)
-        password = read_secret(named.password_file, "password") if named.password_file else _asked_password(named.login)
         if named.book_results and not named.games:
             raise BadInput("--book-results: expected --games FILE with it")
         if named.book_results:
             check_book(named.book_results, groups)
+        password = read_secret(named.password_file, "password") if named.password_file else _asked_password(named.login)
         status = play(outside, named.login, password, rules, wishes, settings, named.margin)
         if named.book_results and Path(named.games).exists():
             counted = count_file(named.book_results, named.games, groups)

@@ -328,14 +328,14 @@ def _check_type(tags: dict[str, str]) -> None:
     type = tags.get("TY", "")[:20].lower()
     parts = re.match(r"[a-z]?(\d+)(\w*)", type, re.ASCII)
     if not parts:
-        return check_variant(type)
+        check_variant(type)
+        return
     if parts[1] != "8":
         raise BadInput(f"TY[{type}]: expected a board of size 8")
     if "a" in parts[2]:
         raise BadInput(f"TY[{type}] is anti-Othello, another game: expected Othello")
     if "r" in parts[2] and "BO" not in tags:
         raise BadInput(f"TY[{type}] begins on a random board: expected it as BO[8 ...]")
-    return None
 
 
 def _ggf_board(text: str) -> Position:
