@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.system.output import write_all
 
 from .interrupt import Interrupt
 
@@ -57,23 +58,18 @@ class DescriptorOutput:
         """Deliver the answers so far, then write an error; a closed standard error is no failure."""
         self.flush()
         with suppress(OSError):
-            _write_all(self._err, f"{line}\n")
+            write_all(self._err, _encoded(f"{line}\n"))
 
     def flush(self) -> None:
         with self._lock:
             text = "".join(self._pending)
             self._pending.clear()
             if text:
-                _write_all(self._out, text)
+                write_all(self._out, _encoded(text))
 
 
-def _write_all(descriptor: int, text: str) -> None:
-    data = text.encode("utf-8", "backslashreplace")
-    while data:
-        try:
-            data = data[os.write(descriptor, data) :]
-        except BlockingIOError:
-            select.select([], [descriptor], [])
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 class InputLine(NamedTuple):

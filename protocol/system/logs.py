@@ -7,10 +7,15 @@ and exceptions that end threads. `terminal` has the line of progress.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .output import UnreadOutput
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -104,6 +109,7 @@ def trace(error: BaseException) -> str:
 
 _log: Log | None = None
 _sink: Callable[[str], None] | None = None
+_output: UnreadOutput | None = None
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
@@ -124,11 +130,33 @@ def echo(text: str) -> None:
     """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores output
     errors.
     """
+    line = text if text.endswith("\n") or not text else text + "\n"
     try:
-        sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
-        sys.stderr.flush()
+        if _output is not None:
+            _output.write(line)
+        else:
+            sys.stderr.write(line)
+            sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
         return
+
+
+@contextlib.contextmanager
+def without_waiting() -> Iterator[None]:
+    """Let no message in this block wait for the reader of standard error: `UnreadOutput` writes them.
+
+    It is for programs whose loop must go on, and hear Ctrl-C, whoever reads what they say.
+    """
+    global _output
+    from .output import UnreadOutput
+
+    _output = UnreadOutput(2)
+    try:
+        yield
+    finally:
+        output, _output = _output, None
+        with contextlib.suppress(OSError):
+            output.close()
 
 
 def flush() -> None:

@@ -113,6 +113,7 @@ AT_THE_PROMPT = """
     protocol.system.folders
     protocol.system.interpreter
     protocol.system.logs
+    protocol.system.output
     protocol.system.platform
     protocol.system.platform.posix
 """

@@ -20,6 +20,7 @@ import pytest
 from checkout import IMPORT, ROOT
 
 from desdaemon.protocol.system import files, folders, locks, logs
+from desdaemon.protocol.system.output import MOST_WAITING, UnreadOutput
 
 # --- files
 
@@ -327,3 +328,64 @@ def test_a_lowered_thread_goes_after_its_process_however_low_that_is() -> None:
     done = subprocess.run([sys.executable, "-P", "-c", IMPORT + LOWERED], capture_output=True, text=True, check=True)
     base = os.getpriority(os.PRIO_PROCESS, 0)
     assert done.stdout.split() == [str(min(19, base + steps)) for steps in (17, 17, 31, 12)]
+
+
+# --- output
+
+
+def test_output_without_a_reader_stops_nobody_and_tells_what_was_lost() -> None:
+    reading, writing = os.pipe()
+    output = UnreadOutput(writing)
+    lines = [f"{number:06}\n" for number in range(4 * MOST_WAITING // 7)]
+    for line in lines:
+        output.write(line)
+    with os.fdopen(reading, "rb") as pipe, os.fdopen(writing, "wb"):
+        found = []
+        for line in pipe:
+            found.append(line.decode())
+            if "dropped" in found[-1]:
+                break
+        *kept, told = found
+        assert kept == lines[: len(kept)]
+        assert MOST_WAITING <= 7 * len(kept) < 2 * MOST_WAITING
+        assert told == f"... lines dropped because nobody was reading: {len(lines) - len(kept)}\n"
+        output.write("read again\n")
+        assert pipe.readline() == b"read again\n"
+        output.close()
+
+
+def test_output_that_nobody_reads_does_not_keep_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""{IMPORT}
+import sys
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.output import UnreadOutput
+
+with logs.without_waiting():
+    output = UnreadOutput(1)
+    for _ in range(100_000):
+        output.write("an answer\\n")
+        logs.message("a message")
+    output.close()
+sys.exit(7)
+"""
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, program], stdout=pipe, stderr=pipe) as process:
+        assert process.wait(120) == 7
+
+
+def test_output_ends_quietly_with_its_reader_and_fails_on_a_full_disk() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe, Path("/dev/full").open("wb") as full:
+        unread, failing = UnreadOutput(pipe.fileno()), UnreadOutput(full.fileno())
+        for _ in range(3):
+            unread.write("text\n")
+        unread.close()
+        failing.write("text\n")
+        with pytest.raises(OSError, match="No space left"):
+            failing.close()
+        with pytest.raises(OSError, match="No space left"):
+            failing.write("more\n")
