@@ -25,7 +25,6 @@ from typing import Any, TypeVar, Unpack
 import zmq
 
 from desdaemon.protocol.wire import codec, constants
-from desdaemon.protocol.wire.constants import REPEATABLE
 
 from . import results
 from .connection import CONNECTED, DaemonAddress, DaemonLink, equip, find
@@ -462,6 +461,8 @@ class AsyncClient:
         """Replace a broken connection by a new one. Requests in flight that change nothing wait for it, in their order
         and before requests not yet sent. All others in flight fail.
         """
+        from desdaemon.protocol.wire.messages import REPEATABLE
+
         self._ready = False
         self._drop_link()
         due = self._loop.time() + self._patience_s

@@ -7,15 +7,18 @@ __version__ = "0.13.0"
 # Like `typing.TYPE_CHECKING`, which a mere import of the package must not load.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from desdaemon.api import Analysis, BadInput, Board, Engine, Explorer
+    from desdaemon.api import Analysis, BadInput, Board, Engine
+    from desdaemon.book.explorer.api import Explorer
 else:
 
     def __getattr__(name: str) -> object:
         """Return a name of `__all__`, loaded when it is first asked for."""
         if name in __all__:
             from desdaemon import api
+            from desdaemon.protocol import satellites
 
-            return getattr(api, name)
+            exports = {key: place for satellite in satellites.present() for key, place in satellite.exports.items()}
+            return satellites.load(exports[name]) if name in exports else getattr(api, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from desdaemon.protocol.commands import ADMIN, EDITOR, READER
 from desdaemon.protocol.commands.book import BOOK, BOOK_COMMANDS, Parameter
 from desdaemon.protocol.games.bases import BASE_FORMATS
+from desdaemon.protocol.rows import ADMIN, EDITOR, READER, Argument, Operation
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import (
     BASIC_OPERATIONS,
     BY_NAME,
-    Argument,
-    Operation,
     RequestError,
     allows,
     check_arguments,

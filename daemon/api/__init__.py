@@ -1,4 +1,4 @@
-"""The engine inside a program: `Board`, `Engine` and `Explorer`, for scripts and notebooks.
+"""The engine inside a program: `Board` and `Engine`, for scripts and notebooks.
 
 `from desdaemon import Board, Engine` loads neither numpy nor the compiler; making an engine does. Programs that share
 one engine with others ask a daemon instead, by `desdaemon.clients`.
@@ -8,7 +8,6 @@ from desdaemon.protocol.errors import BadInput
 
 from .board import BLACK, WHITE, Board
 from .engine import Engine
-from .explorer import Explorer
 from .results import Analysis, BookEntry, BookMove, MoveLine, Score
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "BookEntry",
     "BookMove",
     "Engine",
-    "Explorer",
     "MoveLine",
     "Score",
 ]

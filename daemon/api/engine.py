@@ -9,7 +9,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from desdaemon.engine.processors import processors
-from desdaemon.protocol.commands.options import BUILTIN_BOOK, GREATEST_STRENGTH, LEAST_STRENGTH
+from desdaemon.protocol import satellites
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played
 from desdaemon.protocol.othello import rules
@@ -82,8 +83,10 @@ class Engine:
             self._searcher = Searcher(threads=self.threads, hash_bits=hash_bits, weights=self._weights)
         except ValueError as error:
             raise BadInput(str(error)) from None
-        if strength and not LEAST_STRENGTH <= strength <= GREATEST_STRENGTH:
-            raise BadInput(f"strength {strength}: expected 0 or {LEAST_STRENGTH} to {GREATEST_STRENGTH}")
+        if strength:
+            rating = satellites.loaded("engine.people.rows:STRENGTH")
+            if not rating.low <= strength <= rating.high:
+                raise BadInput(f"strength {strength}: expected {rating.expected}")
         self.strength = strength
         self._book = _opened(book) if book is not None else None
         self._turn = threading.Lock()
@@ -213,8 +216,7 @@ class Engine:
         board = Board.of(board)
         position = board.position
         if self.strength and position.moves:
-            from desdaemon.core.search.people import human_move
-
+            human_move = satellites.loaded("engine.people.moves:human_move")
             return _name(human_move(position.player, position.opponent, self.strength, 0, parse_moves(board.line)))
         best = self.analyze(board, **how).best
         return best.move if best else None
@@ -223,8 +225,7 @@ class Engine:
         """Return how likely people of a rating are to choose each legal move, the likeliest first. They answer the last
         move of the board's line, if it has one.
         """
-        from desdaemon.core.search.people import chances
-
+        chances = satellites.loaded("engine.people.moves:chances")
         board = Board.of(board)
         position = board.position
         if not position.moves:

@@ -14,7 +14,8 @@ from desdaemon import __version__
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.commands.options import OPTIONS
-from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
+from desdaemon.protocol.rows import SubCommand
 
 
 class Switch(NamedTuple):

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
-from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, find_sub_command
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.rows import SubCommand
 from desdaemon.protocol.system import interpreter, logs
 
 from .arguments import UnusableFile, UsageError, configured

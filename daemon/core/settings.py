@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
-from desdaemon.protocol.commands.options import LEAST_STRENGTH, OPTIONS, Option, Value, find_option, parse_value
+from desdaemon.protocol.commands.options import OPTIONS, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import Option, Value
 from desdaemon.protocol.spelling import did_you_mean
+
+T = TypeVar("T")
 
 _UNSET = -1
 MOST_THREADS = 256
@@ -23,8 +27,6 @@ class SessionSettings:
     def __init__(self) -> None:
         self.level = 21
         self.level_chosen = False
-        self.strength = 0
-        self.strength_seed = 0
         self.depth = _UNSET
         self.selectivity = _UNSET
         self.nodes = 0
@@ -66,12 +68,14 @@ class SessionSettings:
         self.book_check = False
         self.book_tasks = 0
         self.book_memory = 0
-        self.games_file = ""
         self.cluster = ""
         self.cluster_tls = ""
         self.cluster_threads = 0
         self.auto_store = False
         self._idle: dict[str, Value] = {}
+        for option in OPTIONS:
+            if option.default is not None:
+                setattr(self, option.key, option.default)
 
     @property
     def engine_name(self) -> str:
@@ -99,8 +103,6 @@ class SessionSettings:
         Raises `BadInput`, changing nothing, if ``text`` is no valid value or ``alpha`` would not be less than ``beta``.
         """
         value = parse_value(option, text)
-        if option.name == "strength" and isinstance(value, int) and 0 < value < LEAST_STRENGTH:
-            raise BadInput(f"strength = {quoted(text)}: expected 0 or at least {LEAST_STRENGTH}")
         if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
             raise BadInput(f"alpha = {quoted(text)}: expected less than beta, which is {self.beta}")
         if option.name == "beta" and isinstance(value, int) and value <= self.alpha:
@@ -114,6 +116,15 @@ class SessionSettings:
             setattr(self, option.key, value)
             if option.name == "level":
                 self.level_chosen = True
+
+    def value(self, option: Option, kind: type[T]) -> T:
+        """Return the value of a satellite's option. ``kind`` is the type of the option's default."""
+        value: T = getattr(self, option.key)
+        return value
+
+    def files(self) -> list[str]:
+        """Return the files that options name, as they are now."""
+        return [value for option in OPTIONS if option.kind == "path" and (value := self.text(option))]
 
     def text(self, option: Option) -> str:
         """Return an option's value as a user would type it, times in seconds; "" for an option that has no effect and

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.core.books.service import Books
-from desdaemon.core.explorer import default_file
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.paths import confined, names_of_folders
 from desdaemon.core.requests.analysis import AnalysisService
 from desdaemon.core.requests.analysis_cache import AnalysisCache
 from desdaemon.core.requests.batches import Batches
 from desdaemon.core.requests.book_operations import BookOperations
-from desdaemon.core.requests.game_operations import GameOperations
-from desdaemon.core.requests.operations import Operations
+from desdaemon.core.requests.operations import OperationContext, Operations
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import EnginePool, HelperPool, SearchThreads
 from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.system import folders
 from desdaemon.protocol.system.logs import Log
 
 from .text_sessions import TextSessions
@@ -75,8 +74,7 @@ def build_services(
         share_turns=share_turns,
         deterministic=settings.deterministic,
     )
-    own_files = (settings.book_file, settings.eval_file, settings.games_file or default_file())
-    hidden = names_of_folders(data_folder, *map(os.path.dirname, own_files))
+    hidden = names_of_folders(data_folder, folders.data(), *map(os.path.dirname, settings.files()))
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
     if data_folder:
         own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER, JOBS_FOLDER)]  # noqa: PTH118
@@ -94,9 +92,9 @@ def build_services(
         limits,
         analyses,
         BookOperations(books, settings, texts, health, hidden),
-        GameOperations(settings.games_file, hidden),
         texts,
         batches,
+        OperationContext(settings, hidden),
         shut_down,
     )
     return Services(health, scheduler, books, cache, analyses.helpers, texts, operations)

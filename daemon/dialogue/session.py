@@ -17,8 +17,7 @@ from desdaemon.core.search.loader import (
     TooLate,
 )
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.commands import ADMIN
-from desdaemon.protocol.commands.options import Option
+from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import (
@@ -31,6 +30,7 @@ from desdaemon.protocol.othello.notation import (
     square_text,
 )
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.rows import ADMIN, Chooser, Option, load
 
 from .clock import Clock, MoveOverhead, move_limits
 from .game import PlayedGame
@@ -414,8 +414,9 @@ class Session:
         The position must have a legal move. If the engine is not loaded in time, or the search is stopped within its
         first iteration, the move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
         """
-        if self.settings.strength:
-            return self._human_move(position)
+        chosen = self._chosen(position)
+        if chosen is not None:
+            return chosen
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position)
             if booked is not None:
@@ -435,8 +436,8 @@ class Session:
         """Return the engine's move on the board, without playing it, and the result of the search that found it, if
         any. The time of the search is taken off the clock of the side to move.
 
-        A pass, the opening line, people's moves (the option `strength`) and the book need no search; ``on_search`` is
-        called before any other move is searched. With a clock or a time for the move, an only move is searched one ply
+        A pass, the opening line, a `Chooser`'s move and the book need no search; ``on_search`` is called before any
+        other move is searched. With a clock or a time for the move, an only move is searched one ply
         deep. If the engine is not loaded in time, or the search is stopped within its first iteration, the move is
         `stopgap_move`, and None is returned for the search. The game must not be over. Raises `EngineFailure` and
         `Abandoned`.
@@ -448,10 +449,10 @@ class Session:
         if forced is not None:
             return forced, None
         begun = time.monotonic()
-        if self.settings.strength:
-            move = self._human_move(position)
+        chosen = self._chosen(position)
+        if chosen is not None:
             self._charge(position, (time.monotonic() - begun) * 1000)
-            return move, None
+            return chosen, None
         limits = self.limits(position)
         # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
@@ -484,15 +485,22 @@ class Session:
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
 
-    def _human_move(self, position: Position) -> int:
-        """Return a move as people of the option `strength` choose it. Raises `EngineFailure` and `Abandoned`."""
-        from desdaemon.core.search.people import human_move
+    @property
+    def chooser(self) -> Chooser | None:
+        """Who chooses the engine's moves instead of book and search; None if they do."""
+        rows = (row for satellite in satellites.present() for row in satellite.choosers)
+        return next((row for row in rows if self.settings.value(row.option, object)), None)
 
+    def _chosen(self, position: Position) -> int | None:
+        """Return the move of the `Chooser`, None without one. Raises `EngineFailure` and `Abandoned`."""
+        chooser = self.chooser
+        if chooser is None:
+            return None
         # The first engine of all is compiled for a minute: a stop ends that wait.
         with self.interrupt.searching(bounded=True) as search:
             self.engine(search)
-        line = self.game.moves if position == self.game.position else ()
-        return human_move(position.player, position.opponent, self.settings.strength, self.settings.strength_seed, line)
+        move: int = load(chooser.function)(self, position)
+        return move
 
     def _charge(self, position: Position, spent: float) -> None:
         """Add ``spent`` ms to the thinking time of the side to move; take them off its clock if it has one."""

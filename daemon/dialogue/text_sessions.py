@@ -20,10 +20,10 @@ from desdaemon.core.search.shared_engines import SharedEngines
 from desdaemon.core.search.workers import HelperPool
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool, step_back
-from desdaemon.protocol.commands import EDITOR
 from desdaemon.protocol.commands.options import file_name
-from desdaemon.protocol.commands.text import COUNTS, SEARCHES, SHORT, TextLine, read_line
+from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import COUNTS, EDITOR, SEARCHES, SHORT
 from desdaemon.protocol.wire.messages import RequestError, allows
 
 from .dialects.text import TextDialect

@@ -13,8 +13,8 @@ import re
 import socket
 from ipaddress import ip_address
 
-from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import ADMIN, EDITOR
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from desdaemon.core.requests.request import Data, refusal
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
-from desdaemon.protocol.wire.messages import RequestError, readable_id
+from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE
+from desdaemon.protocol.wire.messages import REPEATABLE, RequestError, readable_id
 from desdaemon.server.transport.outbox import Outgoing
 from desdaemon.server.transport.zmtp import Frame
 

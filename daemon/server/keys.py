@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.core.paths import keys_folder, private_folder
-from desdaemon.protocol.commands import ADMIN, READER
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import ADMIN, READER
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.wire.messages import ROLES
 from desdaemon.server.transport import curve, sodium

@@ -34,7 +34,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import begin, step_back
 from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
-from desdaemon.protocol.commands.options import BUILTIN_BOOK
+from desdaemon.protocol.commands.options import BUILTIN_BOOK, OPTIONS
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
@@ -262,10 +262,10 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     logs.install(log)
     ending = _Signals()
     # Absolute names, so that messages can name clients' files relative to the data folder.
-    if settings.book_file not in ("", BUILTIN_BOOK):
-        settings.book_file = os.path.abspath(settings.book_file)  # noqa: PTH100
-    settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
-    settings.games_file = settings.games_file and os.path.abspath(settings.games_file)  # noqa: PTH100
+    for option in OPTIONS:
+        file = settings.text(option) if option.kind == "path" and not option.idle else ""
+        if file not in ("", BUILTIN_BOOK):
+            setattr(settings, option.key, os.path.abspath(file))  # noqa: PTH100
     try:
         _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))

@@ -220,12 +220,12 @@ def _import(options: argparse.Namespace, command: str) -> None:
 
 
 def _from(module: str, name: str = "run") -> Callable[[argparse.Namespace, str], None]:
-    """Return what runs a stage by a function of a module of this package, whose parameters are named as the options
-    are; ``command`` is the command line.
+    """Return what runs a stage by a function of a module, relative to this package, whose parameters are named as the
+    options are; ``command`` is the command line.
     """
 
     def run(options: argparse.Namespace, command: str) -> None:
-        function = getattr(import_module(f"{__package__}.{module}"), name)
+        function = getattr(import_module(f".{module}", __package__), name)
         given = {**vars(options), "command": command}
         function(**{parameter: given[parameter] for parameter in signature(function).parameters})
 
@@ -442,7 +442,7 @@ STAGES = (
     ),
     Stage(
         "policy",
-        _from("people.stage"),
+        _from(".people.fitting.stage"),
         "WTHOR databases to a policy of people's moves by rating; prints how many of the last two years it predicts",
         (
             _option("sources", nargs="+"),

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.rows import ADMIN, EDITOR, READER, expected_value
 from desdaemon.protocol.spelling import did_you_mean
 
-from . import ADMIN, EDITOR, READER
-from .options import expected_value, split_words, whole_number
+from .options import split_words, whole_number
 
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]

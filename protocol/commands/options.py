@@ -7,82 +7,19 @@ One table serves all these, `help` and the documents. Durations are in milliseco
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
+from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, SelectivityIndex
-
-from . import EDITOR, READER
+from desdaemon.protocol.rows import EDITOR, Option, Value
 
 BUILTIN_BOOK = "builtin"
 """The name that stands for the installed book where a file name is expected."""
-
-LEAST_STRENGTH, GREATEST_STRENGTH = 800, 2700
-"""Ratings that the option `strength` takes."""
-
-Value = int | bool | str | None
 
 _DIGITS = frozenset("0123456789")
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
 _DAY_MS = 86_400_000
-
-
-_EXPECTED = {
-    "bool": "on or off",
-    "flag": "on or off",
-    "time": "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite",
-    "selectivity": "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)",
-    "path": "a file name",
-    "text": "a text",
-}
-
-
-def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """Return the expected value in words, for a message. Kind ``int`` gives a number from ``low`` to ``high``,
-    ``choice`` the choices, any other kind "".
-    """
-    if kind == "int":
-        return f"a whole number from {low} to {high}"
-    return f"one of {' '.join(choices)}" if kind == "choice" else ""
-
-
-class Option(NamedTuple):
-    """An option.
-
-    ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
-    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
-    users of Edax but have no effect in a dialogue; ``edax`` is false for options that Edax lacks. ``role`` is the least
-    role of a remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the
-    searchers for book jobs); a remote client's value for one is ignored.
-    """
-
-    name: str
-    aliases: tuple[str, ...]
-    kind: str
-    help: str
-    low: int = 0
-    high: int = 0
-    idle: bool = False
-    edax: bool = True
-    choices: tuple[str, ...] = ()
-    role: str = READER
-    shared: bool = False
-
-    @property
-    def key(self) -> str:
-        """The name of the attribute of `SessionSettings` that holds the value."""
-        return self.name.replace("-", "_")
-
-    @property
-    def of_server(self) -> bool:
-        """Whether the option is only for games on the GGS server (``-ggs``)."""
-        return self.name.startswith("ggs-")
-
-    @property
-    def expected(self) -> str:
-        """The expected values in words, for error messages."""
-        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 
 def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Option:
@@ -91,24 +28,6 @@ def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Optio
 
 OPTIONS = (
     Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, 60),
-    Option(
-        "strength",
-        (),
-        "int",
-        f"Play and err as people of this rating do, {LEAST_STRENGTH} to {GREATEST_STRENGTH}, without book; 0 is off.",
-        0,
-        GREATEST_STRENGTH,
-        edax=False,
-    ),
-    Option(
-        "strength-seed",
-        (),
-        "int",
-        "Seed of the moves that strength draws; 0 makes them different each time.",
-        0,
-        10**9,
-        edax=False,
-    ),
     Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
     Option("selectivity", (), "selectivity", "Selectivity of the search instead of the level's."),
     Option("nodes", (), "int", "Most nodes for one search; 0 is no limit.", 0, 10**15, edax=False),
@@ -230,13 +149,6 @@ OPTIONS = (
         edax=False,
         shared=True,
     ),
-    Option(
-        "games-file",
-        (),
-        "path",
-        "Index of games for games show, made by desdaemon games index; without it the one in the data folder.",
-        edax=False,
-    ),
     Option("keep-going", (), "bool", "Go on with a script after a command that was not finished.", edax=False),
     Option(
         "cluster",
@@ -277,6 +189,7 @@ OPTIONS = (
     _idle("ggs-open", "bool", "With -ggs: accept unrated matches."),
     _idle("debug-cassio", "flag", "Cassio protocol."),
     _idle("follow-cassio", "flag", "Cassio protocol."),
+    *(option for satellite in satellites.present() for option in satellite.options),
 )
 
 STARTING = ("ui-log-file", "game-file", "search-log-file")
@@ -299,7 +212,8 @@ def parse_value(option: Option, text: str) -> Value:
     value: Value = None
     if option.kind == "int":
         number = whole_number(text)
-        value = number if number is not None and option.low <= number <= option.high else None
+        fits = number is not None and (option.low <= number <= option.high or (option.off and number == 0))
+        value = number if fits else None
     elif option.kind in ("bool", "flag"):
         lower = text.lower()
         value = True if lower in _YES else False if lower in _NO else None

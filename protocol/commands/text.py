@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import ADMIN, READER
-from .options import Option, find_option, whole_number
+from desdaemon.protocol import satellites
+from desdaemon.protocol.rows import ADMIN, COUNTS, READER, SEARCHES, SHORT, Command, Option
+
+from .options import find_option, whole_number
 
 if TYPE_CHECKING:
     from .book import BookCommand
-
-SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
-"""Kinds of work, each with its own threads for remote clients: what takes a moment, long counts in Python, and searches
-of the engine.
-"""
-
-
-class Command(NamedTuple):
-    """A command of the text protocol. Commands of other protocols use only the first four fields.
-
-    ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
-    for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
-    has no effect but its reply. A command with ``files`` is followed by a file name. Commands with ``tests`` are on the
-    page `help test`.
-    """
-
-    name: str
-    aliases: tuple[str, ...]
-    parameters: str
-    help: str
-    role: str | None = None
-    work: str = SHORT
-    asks: bool = False
-    files: bool = False
-    tests: bool = False
-
 
 COMMANDS = (
     Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`.", READER),
@@ -168,15 +144,6 @@ COMMANDS = (
     Command(
         "book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`.", READER, SEARCHES
     ),
-    Command(
-        "games",
-        (),
-        "show [n] [player|black|white|event name] [years first-last]",
-        "Show what people played here and n of their games (default 10), all or those that a filter lets through.",
-        READER,
-        COUNTS,
-        asks=True,
-    ),
     Command("hmirror", (), "", "Mirror game and board, A-H.", READER),
     Command("vmirror", (), "", "Mirror game and board, 1-8.", READER),
     Command("rotate", (), "[90|180|270]", "Turn game and board counterclockwise (default 90).", READER),
@@ -233,6 +200,7 @@ COMMANDS = (
     Command("xboard", (), "", "Switch to XBoard's protocol.", None),
     Command("engine-protocol", (), "command", "Switch to Cassio's protocol, whose first line this is.", None),
     Command("quit", ("q", "exit", "eof"), "", "Leave once all earlier commands are done.", READER),
+    *(command for satellite in satellites.present() for command in satellite.commands),
 )
 
 

@@ -6,11 +6,11 @@ import math
 from typing import NamedTuple
 
 from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, parse_board, parse_moves
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
+from desdaemon.protocol.rows import Command
 
 PREFIX = "ENGINE-PROTOCOL"
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from desdaemon.protocol.commands.options import whole_number
-from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, parse_move, square_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
+from desdaemon.protocol.rows import Command
 
 COMMANDS = (
     Command("protocol_version", (), "", "2."),

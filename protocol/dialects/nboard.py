@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.rows import Command
 
 COMMANDS = (
     Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from desdaemon.protocol.commands.options import GREATEST_STRENGTH, whole_number
-from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol import satellites
+from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import XBOARD_VARIANTS, Position, move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.rows import Command
+
+SPINS = {
+    chooser.option.name.capitalize(): chooser.option
+    for satellite in satellites.present()
+    for chooser in satellite.choosers
+}
+"""The options that XBoard shows, by their names there: those that say who chooses the moves."""
 
 COMMANDS = (
     Command("xboard", (), "", "The first line; nothing is answered."),
@@ -60,7 +68,7 @@ COMMANDS = (
     Command(".", (), "", "How far the analysis is: `stat01: time nodes depth 0 0`."),
     Command("memory", (), "mb", "Size of the transposition table."),
     Command("cores", (), "n", "Search threads."),
-    Command("option", (), "Strength=rating", "The option strength: play as people of this rating do; 0 is off."),
+    *(Command("option", (), f"{spin}=n", option.help) for spin, option in SPINS.items()),
 )
 
 COMMAND_NAMES = frozenset(command.name for command in COMMANDS)
@@ -69,9 +77,6 @@ START_FEN = "8/8/8/3Pp3/3pP3/8/8/8"
 HOLDINGS = f"[{'P' * 32}{'p' * 32}]"
 SETUP = f"setup (P.....p.....) 8x8+1_crazyhouse {START_FEN}{HOLDINGS} w - - 0 1"
 
-STRENGTH = "Strength"
-"""The name of the option `strength` in XBoard's dialogue."""
-
 MOST_CENTISECONDS = 10**10
 
 _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 colors=0 nps=0 memory=1 smp=1 reuse=1"
@@ -79,8 +84,8 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 def feature_line(name: str) -> str:
     """Return the line with the engine's ``name`` and features, without the final ``done=1``."""
-    option = f'option="{STRENGTH} -spin 0 0 {GREATEST_STRENGTH}"'
-    return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES} {option}'
+    options = "".join(f' option="{spin} -spin 0 0 {option.high}"' for spin, option in SPINS.items())
+    return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}{options}'
 
 
 def split_line(line: str) -> tuple[str, str]:

@@ -54,22 +54,3 @@ MOST_LISTED_MOVES = 4000
 
 MOST_RESULTS = 1000
 """Most results of a batch in one reply."""
-
-REPEATABLE = frozenset(
-    (
-        "ping",
-        "hello",
-        "metrics",
-        "status",
-        "legal",
-        "analyze",
-        "book.get",
-        "games.get",
-        "people.get",
-        "jobs",
-        "batch.results",
-    )
-)
-"""Operations that change neither the book nor the client's session. A client may send them again after a lost
-connection; the daemon may skip them when their client has gone.
-"""

@@ -7,29 +7,17 @@ here, whether they travel as msgpack or as JSON lines.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from desdaemon.protocol.commands import ADMIN, EDITOR, READER
+from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Parameter
-from desdaemon.protocol.commands.options import GREATEST_STRENGTH, LEAST_STRENGTH, expected_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.rows import ADMIN, EDITOR, LISTS, READER, Argument, Operation
 from desdaemon.protocol.spelling import did_you_mean
 
-from .constants import (
-    LONGEST_BOARD,
-    LONGEST_ID,
-    LONGEST_LINE,
-    LONGEST_MOVES,
-    LONGEST_NAME,
-    MOST_GAMES,
-    MOST_ITEMS,
-    MOST_LINES,
-    MOST_PLIES,
-    MOST_POSITIONS,
-    MOST_RESULTS,
-    VERSION,
-)
+from .arguments import POSITION, number, positions
+from .constants import LONGEST_ID, LONGEST_LINE, MOST_ITEMS, MOST_LINES, MOST_PLIES, MOST_RESULTS, VERSION
 
 _MOST_WARNINGS = 20
 _MOST_SHOWN = 3
@@ -57,13 +45,12 @@ FEATURES = {
     "book.umigame": "`book.umigame`: how few lines must be known.",
     "cluster": "Progress of book jobs tells how a cluster does that searches for them.",
     "events": "Events on a PUB socket.",
-    "games": "`games.get`: what people played, from an index of games.",
     "jobs": "`jobs`, and `job` with `cancel`.",
     "metrics": "`metrics`.",
-    "people": "`people.get`: the moves that people of a rating choose.",
     "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
     "text.partials": "`partials` with `text`.",
+    **{name: help for satellite in satellites.present() for name, help in satellite.features.items()},
 }
 """The features of version 1, by the names that `hello` lists."""
 
@@ -88,23 +75,6 @@ ERROR_CODES = {
 }
 
 
-_ITEMS = {"moves": str, "texts": str, "ints": int, "maps": dict}
-"""The kinds of arguments that are lists, with the type of their items."""
-
-_EXPECTED = {
-    "moves": "moves",
-    "texts": "texts",
-    "ints": "whole numbers",
-    "maps": "maps",
-    "id": f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1",
-    "flag": "true or false",
-    "scores": "a list of scores from -64 to 64, nil where there is none",
-    "move": "a square such as f5",
-    "path": "the name of a file",
-    "paths": "a list of names of files",
-}
-
-
 class RequestError(Exception):
     """An error reply: a code of `ERROR_CODES`, a message of one line, and the argument at fault or ""."""
 
@@ -120,88 +90,6 @@ class RequestError(Exception):
         return {**fields, "field": self.field} if self.field else fields
 
 
-class Argument(NamedTuple):
-    """An argument of an operation.
-
-    ``kind`` is ``int`` (``low`` to ``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
-    ``moves``, ``texts``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps with ``fields``),
-    ``scores`` (a list of scores or nil), ``id`` (of a request), ``path`` (a file in the data folder), ``paths`` (a list
-    of them), ``move`` or ``flag``.
-
-    For the document: ``unit`` of a number, ``default`` value, ``cost`` for the daemon or the client, and ``since``, the
-    feature or revision that added the argument.
-    """
-
-    name: str
-    kind: str
-    help: str
-    low: int = 0
-    high: int = 0
-    choices: tuple[str, ...] = ()
-    required: bool = False
-    unit: str = ""
-    default: str = ""
-    cost: str = ""
-    since: str = "1.0"
-    fields: tuple[Argument, ...] = ()
-
-    @property
-    def expected(self) -> str:
-        """The expected values in words, for error messages."""
-        if self.kind == "text":
-            return f"a text of at most {self.high} characters"
-        if self.kind in _ITEMS:
-            return f"a list of at most {self.high} {_EXPECTED[self.kind]}"
-        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
-
-
-class Operation(NamedTuple):
-    """An operation: name, arguments, the least role that may request it, and a sentence that describes it.
-
-    ``cost`` and ``since`` are for the document, as in `Argument`.
-    """
-
-    name: str
-    arguments: tuple[Argument, ...]
-    role: str
-    help: str
-    cost: str = ""
-    since: str = "1.0"
-
-    def argument(self, name: str) -> Argument | None:
-        """Return the argument with this name; None if there is no such argument."""
-        return next((argument for argument in self.arguments if argument.name == name), None)
-
-
-def _option(
-    name: str, help: str, low: int, high: int, unit: str, default: str, *, cost: str = "", since: str = "1.0"
-) -> Argument:
-    return Argument(name, "int", help, low, high, unit=unit, default=default, cost=cost, since=since)
-
-
-POSITION = (
-    Argument("board", "text", "64 squares and the side to move.", 0, LONGEST_BOARD, default="the standard start"),
-    Argument(
-        "moves",
-        "text",
-        "Moves played from `board`, `f5d6c3`; forced passes (`pa`) may be left out.",
-        0,
-        LONGEST_MOVES,
-        default="none",
-    ),
-)
-
-
-def _positions(since: str, more: str = "", cost: str = "") -> Argument:
-    """Return the argument ``positions``, a list of positions; the feature ``since`` added it to its operation. ``more``
-    is appended to its help.
-    """
-    help = f"Instead of a position: maps of `board` and `moves`, each optional.{more}"
-    return Argument(
-        "positions", "maps", help, 0, MOST_POSITIONS, default="one position", cost=cost, since=since, fields=POSITION
-    )
-
-
 ANALYZE = (
     *POSITION,
     Argument(
@@ -215,14 +103,14 @@ ANALYZE = (
         cost="one search each",
         since="analyze.plies",
     ),
-    _positions("analyze.many", " Partials come only with `partial_ms`.", "one search each"),
-    _option(
+    positions("analyze.many", " Partials come only with `partial_ms`.", "one search each"),
+    number(
         "level", "Strength, as Edax's levels; excludes `depth`.", 0, 60, "level", "the daemon's", cost="the search's"
     ),
-    _option("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
-    _option("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),
-    _option("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
-    _option(
+    number("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
+    number("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),
+    number("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
+    number(
         "time_ms",
         "Stop the search of each position here; time in the queue does not count.",
         1,
@@ -230,7 +118,7 @@ ANALYZE = (
         "ms",
         "no limit",
     ),
-    _option("multipv", "Moves to give scores to, best first.", 1, MOST_LINES, "moves", "1", cost="one search a move"),
+    number("multipv", "Moves to give scores to, best first.", 1, MOST_LINES, "moves", "1", cost="one search a move"),
     Argument("allow", "moves", "Look at these moves only.", 0, MOST_LINES, default="all legal moves"),
     Argument("avoid", "moves", "Leave these moves out.", 0, MOST_LINES, default="none"),
     Argument(
@@ -240,7 +128,7 @@ ANALYZE = (
         choices=("use", "ignore", "only"),
         default="`use`",
     ),
-    _option(
+    number(
         "partial_ms",
         "Send what is known at this interval, where it has changed.",
         1,
@@ -249,7 +137,7 @@ ANALYZE = (
         "no such partials",
         cost="a message each",
     ),
-    _option("priority", "Among the requests of this client: higher first.", -1000, 1000, "", "0"),
+    number("priority", "Among the requests of this client: higher first.", -1000, 1000, "", "0"),
     Argument(
         "until",
         "choice",
@@ -259,7 +147,7 @@ ANALYZE = (
         cost="a search thread for as long",
         since="analyze.until",
     ),
-    _option(
+    number(
         "threads",
         "Most threads that may search the position together; 0: all that are idle. In a list, one a position.",
         0,
@@ -276,7 +164,7 @@ ANALYZE = (
         cost="no use of earlier searches, the cache's neither",
         since="analyze.threads",
     ),
-    _option(
+    number(
         "game_nodes",
         "Budget for all `plies` or `positions` together; each may use an equal part of the rest.",
         1,
@@ -327,10 +215,10 @@ def _book_argument(parameter: Parameter) -> Argument:
 
 
 BASIC_OPERATIONS = (
-    Operation("ping", (), READER, "Reply at once, whatever is searching."),
-    Operation("hello", (), READER, "Tell who the daemon is, and what this client may do."),
-    Operation("metrics", (), READER, "Counters and latencies as OpenMetrics text."),
-    Operation("status", (), READER, "State of threads, queue, book and memory."),
+    Operation("ping", (), READER, "Reply at once, whatever is searching.", repeatable=True),
+    Operation("hello", (), READER, "Tell who the daemon is, and what this client may do.", repeatable=True),
+    Operation("metrics", (), READER, "Counters and latencies as OpenMetrics text.", repeatable=True),
+    Operation("status", (), READER, "State of threads, queue, book and memory.", repeatable=True),
     Operation(
         "text",
         (
@@ -354,8 +242,9 @@ BASIC_OPERATIONS = (
         READER,
         "Search a position, several of a game, or a list of them.",
         cost="a search for each position",
+        repeatable=True,
     ),
-    Operation("legal", POSITION, READER, "The legal moves of a position."),
+    Operation("legal", POSITION, READER, "The legal moves of a position.", repeatable=True),
     Operation(
         "analyze.batch",
         BATCH,
@@ -368,12 +257,13 @@ BASIC_OPERATIONS = (
         "batch.results",
         (
             _BATCH_JOB,
-            _option("after", "`cursor` of the reply before.", 0, 2**53, "", "0: from the beginning"),
-            _option("limit", "Results of this reply at most.", 1, MOST_RESULTS, "results", str(MOST_RESULTS)),
+            number("after", "`cursor` of the reply before.", 0, 2**53, "", "0: from the beginning"),
+            number("limit", "Results of this reply at most.", 1, MOST_RESULTS, "results", str(MOST_RESULTS)),
         ),
         READER,
         "Results of a batch in the order in which they were found.",
         since="analyze.batch",
+        repeatable=True,
     ),
     Operation("batch.forget", (_BATCH_JOB,), READER, "End a batch and remove its results.", since="analyze.batch"),
     Operation("cache.clear", (), ADMIN, "Remove the analyses that are kept.", since="cache.clear"),
@@ -389,72 +279,20 @@ BASIC_OPERATIONS = (
                 cost="a look-up for each legal move",
                 since="book.get.children",
             ),
-            _positions("book.get.many"),
+            positions("book.get.many"),
         ),
         READER,
         "What the book knows of a position, or of several.",
         cost="the grade follows all good lines from the position: the longest near the root of a large book",
+        repeatable=True,
     ),
     Operation(
-        "games.get",
-        (
-            *POSITION,
-            _positions("games"),
-            _option(
-                "games",
-                "Games to list for a position, the newest first, with the most frequent players of each move.",
-                0,
-                MOST_GAMES,
-                "games",
-                "0",
-                cost="a look at every game that reached the position",
-                since="games",
-            ),
-            *(
-                Argument(name, "text", help, 0, LONGEST_NAME, default="any", cost="as for `games`", since="games")
-                for name, help in (
-                    ("player", "Count only games of a player: a part of the name, in any case."),
-                    ("black", "Only games of this player as Black."),
-                    ("white", "Only games of this player as White."),
-                    ("event", "Only games of this tournament, or file."),
-                )
-            ),
-            _option("from_year", "Only games of this year and later.", 0, 9999, "year", "any", since="games"),
-            _option("to_year", "Only games of this year and earlier.", 0, 9999, "year", "any", since="games"),
-        ),
+        "jobs",
+        (),
         READER,
-        "What people played in a position, or in several.",
-        since="games",
+        "Book jobs that wait, run or have ended recently, and the batches that are kept.",
+        repeatable=True,
     ),
-    Operation(
-        "people.get",
-        (
-            *POSITION,
-            Argument(
-                "rating",
-                "int",
-                "Of the people, on the scale of the option `strength`.",
-                LEAST_STRENGTH,
-                GREATEST_STRENGTH,
-                required=True,
-                since="people",
-            ),
-            _option(
-                "seed",
-                "The same seed draws the same `move`; 0: another one each time.",
-                0,
-                10**9,
-                "",
-                "0",
-                since="people",
-            ),
-        ),
-        READER,
-        "How likely people of a rating are to choose each move, and the move that the option `strength` plays.",
-        cost="a few ms",
-        since="people",
-    ),
-    Operation("jobs", (), READER, "Book jobs that wait, run or have ended recently, and the batches that are kept."),
     Operation(
         "cancel",
         (
@@ -475,6 +313,7 @@ BASIC_OPERATIONS = (
         "Cancel a request or a job: exactly one of `target`, `job` and `all`.",
     ),
     Operation("shutdown", (), ADMIN, "End the daemon; everything is saved."),
+    *(operation for satellite in satellites.present() for operation in satellite.operations),
 )
 
 BOOK_OPERATIONS = tuple(
@@ -492,6 +331,8 @@ BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
 """Operations that need a data folder."""
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
+REPEATABLE = frozenset(operation.name for operation in OPERATIONS if operation.repeatable)
+"""Operations that change neither the book nor the client's session."""
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation.arguments} for operation in OPERATIONS}
 
@@ -605,11 +446,9 @@ def _fits(argument: Argument, value: Any) -> bool:
         return isinstance(value, bool)
     if kind == "id":
         return is_id(value)
-    if kind in _ITEMS:
+    if kind in LISTS:
         return (
-            isinstance(value, list)
-            and len(value) <= argument.high
-            and all(type(item) is _ITEMS[kind] for item in value)
+            isinstance(value, list) and len(value) <= argument.high and all(type(item) is LISTS[kind] for item in value)
         )
     if kind == "scores":
         return isinstance(value, list) and all(
@@ -633,11 +472,11 @@ def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
     """Return one warning if any maps of a list have unknown fields, else []. Raises `RequestError` for a field of the
     wrong kind or out of its bounds.
     """
-    for number, item in enumerate(items):
+    for index, item in enumerate(items):
         try:
             check_fields(argument.fields, item)
         except RequestError as error:
-            raise in_list(argument.name, number, RequestError("bad_request", error.message)) from None
+            raise in_list(argument.name, index, RequestError("bad_request", error.message)) from None
     names = [field.name for field in argument.fields]
     allowed = frozenset(names)
     if all(item.keys() <= allowed for item in items):

@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from desdaemon.core.requests.game_operations import GameOperations
+from desdaemon.book.explorer.operations import get
+from desdaemon.book.explorer.rows import GAMES_FILE
+from desdaemon.core.requests.operations import OperationContext
+from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.othello.notation import board_text
@@ -49,7 +52,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("file", metavar="FILE")
     asked = parser.parse_args(list(arguments))
-    operations = GameOperations(asked.index, re.compile("(?!)"))
+    settings = SessionSettings()
+    settings.set(GAMES_FILE, asked.index)
+    context = OperationContext(settings, re.compile("(?!)"))
     for kind, values in KINDS.items():
         rates = []
         for _ in range(REPEATS):
@@ -57,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
             body = codec.encode({"v": 1, "id": 1, "op": "games.get", "args": {"positions": items, **values}})
             begun = time.thread_time()
             request: Any = SimpleNamespace(values=codec.decode(body)["args"], over=False)
-            codec.encode({"v": 1, "id": 1, "type": "final", "seq": 0, "data": operations.get(request)})
+            codec.encode({"v": 1, "id": 1, "type": "final", "seq": 0, "data": get(context, request)})
             rates.append(MOST_POSITIONS / (time.thread_time() - begun))
         sys.stdout.write(f"{kind}: {max(rates):.0f} positions/s\n")
     return 0

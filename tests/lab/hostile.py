@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from desdaemon.protocol.commands import READER
+from desdaemon.protocol.rows import READER
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import OPERATIONS

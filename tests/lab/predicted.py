@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from desdaemon.engine.strength import WEIGHTS, StrengthPolicy, weight_of
-from desdaemon.engine.training.people.choices import NEWCOMER
-from desdaemon.engine.training.people.games import read_games
-from desdaemon.engine.training.people.stage import held_out
+from desdaemon.engine.people.fitting.choices import NEWCOMER
+from desdaemon.engine.people.fitting.games import read_games
+from desdaemon.engine.people.fitting.stage import held_out
+from desdaemon.engine.people.strength import WEIGHTS, StrengthPolicy, weight_of
 from desdaemon.engine.training.store import write_line
 from desdaemon.protocol.command_line import Parser, whole
 

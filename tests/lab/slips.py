@@ -20,9 +20,9 @@ from operator import and_
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.engine.people.fitting.games import read_games as read_base
+from desdaemon.engine.people.fitting.ratings import rate
 from desdaemon.engine.training.labelling import boards
-from desdaemon.engine.training.people.games import read_games as read_base
-from desdaemon.engine.training.people.ratings import rate
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove

@@ -19,9 +19,9 @@ from desdaemon.clients.match.openings import listed_openings
 from desdaemon.clients.match.results.ratings import Pairing, Ratings, ratings
 from desdaemon.clients.match.results.statistics import Cluster
 from desdaemon.engine.limits import level_limits
-from desdaemon.engine.policy import drawn
+from desdaemon.engine.people.policy import drawn
+from desdaemon.engine.people.strength import StrengthPolicy
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.strength import StrengthPolicy
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score

@@ -13,21 +13,22 @@ import pytest
 from checkout import ROOT
 
 ORDER = """
-    protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello
+    protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello  protocol.rows
+    protocol.wire.constants  protocol.wire.arguments  protocol.satellites
     protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
     engine.layout  engine.processors  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
-    engine.kernels  engine.search  engine.short_searches  engine.policy  engine.strength
+    engine.kernels  engine.search  engine.short_searches
     engine.warmup
     engine.bench  engine.training  engine.studies  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
     book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
-    book.choose  book.growth  book.reports  book.explorer  book
+    book.choose  book.growth  book.reports  book
 
-    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.explorer  core.search  core.books
+    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.search  core.books
     core.requests  core
 
     dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
@@ -37,7 +38,8 @@ ORDER = """
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
-    clients.bot  clients.analysis  clients.web  clients  cluster  cli  __main__
+    clients.bot  clients.analysis  clients.web  clients  cluster  cli
+    engine.people  book.explorer  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 
@@ -63,6 +65,7 @@ COMPILING = [
     *ROOT.glob("*/kernels/*.py"),
     ROOT / "engine/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
+    *ROOT.glob("engine/people/fitting/*.py"),
 ]
 HEAVY = (
     "desdaemon.engine.kernels",
@@ -95,6 +98,12 @@ AT_THE_PROMPT = """
     dialogue.session
     dialogue.stdio
     dialogue.streams
+    book
+    book.explorer
+    book.explorer.rows
+    engine
+    engine.people
+    engine.people.rows
     protocol
     protocol.commands
     protocol.commands.options
@@ -108,6 +117,8 @@ AT_THE_PROMPT = """
     protocol.othello.rules
     protocol.othello.scores
     protocol.othello.selectivity
+    protocol.rows
+    protocol.satellites
     protocol.spelling
     protocol.system
     protocol.system.folders
@@ -116,6 +127,9 @@ AT_THE_PROMPT = """
     protocol.system.output
     protocol.system.platform
     protocol.system.platform.posix
+    protocol.wire
+    protocol.wire.arguments
+    protocol.wire.constants
 """
 """The program's modules that are imported before the first prompt."""
 SLOW_TO_IMPORT = {
@@ -298,7 +312,7 @@ def modules_after(code: str) -> set[str]:
 
 def test_clients_load_no_engine() -> None:
     loaded = modules_after("from desdaemon.clients import AsyncClient, Client, connect; import desdaemon.clients.shell")
-    assert not loaded & {"numba", "numpy", "llvmlite", "tornado", "desdaemon.engine"}
+    assert not loaded & {"numba", "numpy", "llvmlite", "tornado", "desdaemon.engine.search"}
 
 
 def test_the_version_is_told_without_loading_anything_heavy() -> None:

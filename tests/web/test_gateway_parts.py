@@ -25,11 +25,11 @@ from desdaemon.clients.web.games import ANSWERS, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
 from desdaemon.clients.web.own_daemon import usual_book
 from desdaemon.clients.web.page_files import COLOURS, page_files, page_weight
-from desdaemon.protocol.commands import READER
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
+from desdaemon.protocol.rows import READER
 from desdaemon.protocol.wire.messages import RequestError
 
 STATIC = ROOT / "clients" / "web" / "static"

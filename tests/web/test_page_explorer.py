@@ -10,7 +10,7 @@ from chrome import Chrome
 from served import serving
 from web_gateway import Web
 
-from desdaemon.cli import games
+from desdaemon.book.explorer import cli as games
 
 Visit = Callable[..., None]
 

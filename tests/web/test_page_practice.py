@@ -13,10 +13,10 @@ from toys import canonical, create_store
 from web_gateway import Web
 
 from desdaemon.book.book import Book
+from desdaemon.book.explorer import cli as games
 from desdaemon.book.layout import NO_MOVE
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import PositionEntry
-from desdaemon.cli import games
 from desdaemon.protocol.othello.notation import START, parse_move, parse_moves
 
 Visit = Callable[..., None]

@@ -54,7 +54,7 @@ def daemon() -> Finding:
 
 def ports(endpoints: list[str]) -> Iterator[Finding]:
     """Check that a daemon could listen on these endpoints."""
-    from desdaemon.protocol.commands import EDITOR
+    from desdaemon.protocol.rows import EDITOR
     from desdaemon.server.endpoints import Acceptor, check_tcp
 
     for endpoint in endpoints:

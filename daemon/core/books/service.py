@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.commands import ADMIN
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.rows import ADMIN
 from desdaemon.protocol.spelling import plural
 
 from .jobs import BookJob, BookJobs

@@ -19,8 +19,8 @@ from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJob
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.workers import Owner
 from desdaemon.core.threads import begin
-from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.rows import ADMIN, EDITOR
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS

@@ -10,27 +10,40 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from re import Pattern
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon import __version__
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.threads import ThreadPool, step_back
-from desdaemon.protocol.commands import ADMIN, EDITOR
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.commands.text import TextLine, read_line
-from desdaemon.protocol.othello.notation import PlayedLine, board_text, move_text, square_text
+from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
+from desdaemon.protocol.rows import ADMIN, EDITOR, Operation, load
 from desdaemon.protocol.wire import constants, messages, positions
-from desdaemon.protocol.wire.messages import Operation, RequestError
+from desdaemon.protocol.wire.messages import RequestError
 
 from .questions import check_list
 from .request import ENDINGS, Admission, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
 
 if TYPE_CHECKING:
+    from desdaemon.core.settings import SessionSettings
+
     from .analysis import AnalysisService
     from .batches import Batches
     from .book_operations import BookOperations
-    from .game_operations import GameOperations
+
+
+class OperationContext(NamedTuple):
+    """What the handler of a satellite's operation knows of its daemon.
+
+    ``settings`` are those that clients begin with. Matches of ``hidden``, the names of folders, are removed from
+    messages.
+    """
+
+    settings: SessionSettings
+    hidden: Pattern[str]
 
 
 class Operations:
@@ -42,9 +55,9 @@ class Operations:
         limits: ServerLimits,
         analyses: AnalysisService,
         books: BookOperations,
-        games: GameOperations,
         texts: TextLines,
         batches: Batches,
+        context: OperationContext,
         shut_down: Callable[[], None],
     ) -> None:
         """``shut_down`` is called for an admin's `shutdown`; it must return at once."""
@@ -52,10 +65,9 @@ class Operations:
         self.limits = limits
         self.analyses = analyses
         self.books = books
-        self._games = games
-        # Look-ups in the book and other operations do not wait for these.
-        self._games_thread = ThreadPool(1, "games.get", step_back)
-        self._people_thread = ThreadPool(1, "people.get", step_back)
+        self._context = context
+        self._threads: dict[str, ThreadPool] = {}
+        """A thread for each module that answers operations of a satellite: nothing else waits for these."""
         self.texts = texts
         self.batches = batches
         self.closing = False
@@ -75,8 +87,6 @@ class Operations:
             "batch.forget": self._batch,
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
-            "games.get": self._games_get,
-            "people.get": self._people_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,
@@ -130,6 +140,9 @@ class Operations:
         handler = self._handlers.get(operation.name)
         if handler is not None:
             return handler(request)
+        if operation.handler:
+            self._beside(request, operation.handler)
+            return None
         self._check_jobs()
         self.admit(request)
         self.books.command(request)
@@ -308,16 +321,12 @@ class Operations:
             raise RequestError("shutting_down", ENDINGS["shutting_down"])
         return self.books.get(request, lambda: self.admit(request))
 
-    def _games_get(self, request: PendingRequest) -> None:
+    def _beside(self, request: PendingRequest, place: str) -> None:
+        """Have a satellite's handler answer a request, on its thread: it may load the engine, which takes a minute."""
         self.admit(request, max(1, len(request.values.get("positions") or ())))
-        self._games_thread.submit(partial(request.answer, partial(self._games.get, request)))
-
-    def _people_get(self, request: PendingRequest) -> None:
-        self.admit(request)
-        values, line = request.values, positions.read_line(request.values)
-        # Its first search may have to load the engine, which may take a minute.
-        work = partial(_people_data, line, values["rating"], values.get("seed", 0))
-        self._people_thread.submit(partial(request.answer, work))
+        module = place.partition(":")[0]
+        thread = self._threads.get(module) or self._threads.setdefault(module, ThreadPool(1, module, step_back))
+        thread.submit(partial(request.answer, lambda: load(place)(self._context, request)))
 
     def _cache_clear(self, request: PendingRequest) -> None:
         self.books.later(request, lambda: {"forgotten": self.analyses.cache.clear()})
@@ -348,22 +357,3 @@ class Operations:
     def _shutdown(self, request: PendingRequest) -> None:
         request.final({})
         self._shut_down()
-
-
-def _people_data(line: PlayedLine, rating: int, seed: int) -> Data:
-    """Return the data of `people.get`: how likely people of ``rating`` are to choose each move after ``line``, and the
-    move that the strength ``rating`` plays. ``seed`` 0 draws another move each time.
-    """
-    position = line.last
-    if not position.moves:
-        forced = ["pa"] if position.must_pass else []
-        return {"move": forced[0] if forced else None, "moves": [{"move": move, "chance": 1.0} for move in forced]}
-    from desdaemon.core.search import people
-
-    found = people.chances(position.player, position.opponent, rating, line.moves)
-    moves = [
-        {"move": square_text(move).lower(), "chance": round(chance, 4)}
-        for move, chance in sorted(found.items(), key=lambda item: -item[1])
-    ]
-    move = people.drawn_move(found, position.player, position.opponent, rating, seed)
-    return {"move": square_text(move).lower(), "moves": moves}

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon import __version__
-from desdaemon.protocol.commands.options import OPTIONS, Option, find_option
-from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
+from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, find_command
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import Command, Option
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system.terminal import columns
 
@@ -176,7 +177,8 @@ def _named(name: str) -> HelpPage:
     names = {name.lower(), command.name if command else ""}
     page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in names]
     if not page:
-        topics = [*PAGES, *(row.name for row in (*COMMANDS, *OPTIONS, *SUB_COMMANDS))]
+        commands = (*(command.name for command in COMMANDS), *(program.name for program in SUB_COMMANDS))
+        topics = [*PAGES, *commands, *(option.name for option in OPTIONS)]
         expected = "commands, options, book, base, test, programs, a command, an option or nothing"
         raise BadInput(f"help {quoted(name)}: {did_you_mean(name.lstrip('-'), topics, expected)}")
     return page

@@ -133,8 +133,9 @@ class NBoardDialect(LineDialect):
 
     def _say_name(self, level: object) -> None:
         """Tell the name by which programs show this player: with the strength that it plays at, or else a level."""
-        strength = self.session.settings.strength
-        self.say(f"set myname {NAME}_{strength}" if strength else f"set myname {NAME}{level}")
+        chooser = self.session.chooser
+        own = f"_{self.session.settings.text(chooser.option)}" if chooser else str(level)
+        self.say(f"set myname {NAME}{own}")
 
     def _set_game(self, rest: str) -> None:
         record = parse_ggf(rest)

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Handler, Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineQueue
-from desdaemon.protocol.commands.options import STARTING, Option
+from desdaemon.protocol.commands.options import STARTING
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.rows import Command, Option, load
 
 PROMPT = ">"
 UNUSABLE = 1
@@ -43,7 +44,6 @@ HANDLERS = {
     "help": "help.show_help",
     "book": "book.run",
     "base": "bases.run",
-    "games": "games.show",
     "play": "lines.play",
     "force": "lines.force",
     "opening": "lines.opening",
@@ -64,18 +64,16 @@ HANDLERS = {
     "bench": "counts.bench",
     "resources": "counts.resources",
 }
-"""The function of each command, with its module in `desdaemon.dialogue.commands`.
+"""The function of each command of the core, with its module in `desdaemon.dialogue.commands`.
 
 Lines that begin another protocol (`TextLine.successor`) have none.
 """
 
 
-def find_handler(name: str) -> Handler:
-    """Import and return the function that carries out the command ``name``. Raises `KeyError` if it has none."""
-    from importlib import import_module
-
-    module, _, function = HANDLERS[name].partition(".")
-    handler: Handler = getattr(import_module(f"desdaemon.dialogue.commands.{module}"), function)
+def find_handler(command: Command) -> Handler:
+    """Import and return the function that carries out a command. Raises `KeyError` if it has none."""
+    place = command.handler or f"desdaemon.dialogue.commands.{HANDLERS[command.name].replace('.', ':')}"
+    handler: Handler = load(place)
     return handler
 
 
@@ -133,7 +131,7 @@ class TextDialect(CommandContext):
             self.successor = line.successor
             return
         if command is not None:
-            find_handler(command.name)(self, line.rest)
+            find_handler(command)(self, line.rest)
             return
         if line.option is not None and line.option.name not in ("q", "vv"):
             self._option(line.option, line.rest)
@@ -224,7 +222,7 @@ class TextDialect(CommandContext):
         if not self.session.own_turn or line_waiting:
             return False
         try:
-            find_handler("go")(self, "")
+            load("desdaemon.dialogue.commands.search:go")(self, "")
         except Abandoned:
             self._abandoned("go")
             return False
@@ -316,7 +314,7 @@ def _suggestion(line: TextLine) -> str:
 
     if re.fullmatch("([a-h][1-8] *){2,}", line.text.lower()):
         return f"did you mean {quoted(f'play {line.text}')}?"
-    names = [row.name for row in (*COMMANDS, *OPTIONS)]
+    names = [*(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
     return did_you_mean(line.word.lstrip("-"), names, "a command (see help) or a move such as D3")
 
 

@@ -16,7 +16,7 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
-from desdaemon.protocol.commands.options import find_option, number_within
+from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
@@ -234,9 +234,9 @@ class XBoardDialect(LineDialect):
 
     def _option(self, rest: str) -> None:
         name, _, value = rest.partition("=")
-        option = find_option(name.strip().lower())
-        if option is None or option.name != xboard.STRENGTH.lower():
-            raise BadInput(f"{quoted(name)}: expected {xboard.STRENGTH}=rating")
+        option = xboard.SPINS.get(name.strip().capitalize())
+        if option is None:
+            raise BadInput(f"{quoted(name)}: expected {' or '.join(f'{spin}=n' for spin in xboard.SPINS)}")
         self.session.set_option(option, value)
 
     # The game

@@ -12,16 +12,10 @@ from reply_fields import REVISIONS, Field
 from reply_tables import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.wire.constants import LONGEST_ID, REPEATABLE
-from desdaemon.protocol.wire.messages import (
-    BASIC_OPERATIONS,
-    BOOK_OPERATIONS,
-    ERROR_CODES,
-    FEATURES,
-    POSITION,
-    Argument,
-    Operation,
-)
+from desdaemon.protocol.rows import Argument, Operation
+from desdaemon.protocol.wire.arguments import POSITION
+from desdaemon.protocol.wire.constants import LONGEST_ID
+from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, BOOK_OPERATIONS, ERROR_CODES, FEATURES, REPEATABLE
 
 _FEW_SHARED = 2
 """Up to this many fields in common with another shape are told again."""

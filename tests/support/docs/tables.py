@@ -18,9 +18,9 @@ from desdaemon.clients.web import web as web
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands import text as commands
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
-from desdaemon.protocol.commands.options import OPTIONS, Option
-from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
+from desdaemon.protocol.rows import Command, Option
 
 DOCS = ROOT / "docs"
 

@@ -14,10 +14,11 @@ from bisect import bisect_right
 from functools import cache
 
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.policy import HumanPolicy
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .policy import HumanPolicy
 
 RARE = 0.03
 """With a weight, moves are left out that are less likely than this times the chance of the likeliest."""

@@ -8,8 +8,8 @@ from test_gtp import Talk as GtpTalk
 from test_nboard import Talk as NBoardTalk
 from test_xboard import Talk as XBoardTalk
 
-from desdaemon.core.search import people
 from desdaemon.core.search.loader import EngineFailure
+from desdaemon.engine.people import moves as people
 from desdaemon.protocol.othello import rules
 
 Asked = list[tuple[int, int]]
@@ -76,8 +76,10 @@ def test_xboard_offers_the_strength_and_takes_it(asked: Asked) -> None:
     talk = XBoardTalk()
     assert any('option="Strength -spin 0 0 2700"' in line for line in talk.say("protover 2"))
     assert talk.say("new", "option Strength=1700", "go") == ["move P@e6"]
-    assert talk.say("option Strength=5") == ['Error (strength = "5": expected 0 or at least 800): option']
-    assert talk.say("option Colour=5") == ['Error ("Colour": expected Strength=rating): option']
+    assert talk.say("option Strength=5") == [
+        'Error (strength = "5": expected 0 or a whole number from 800 to 2700): option'
+    ]
+    assert talk.say("option Colour=5") == ['Error ("Colour": expected Strength=n): option']
     assert [rating for rating, _ in asked] == [1700]
 
 

@@ -1,4 +1,4 @@
-"""What `desdaemon.engine.policy` looks up for the moves of many positions, in compiled loops and arrays."""
+"""What `desdaemon.engine.people.policy` looks up for the moves of many positions, in compiled loops and arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine import policy
 from desdaemon.engine.kernels.bits import flip, popc
 from desdaemon.engine.kernels.bits import moves as legal_moves
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.policy import (
+from desdaemon.engine.people import policy
+from desdaemon.engine.people.policy import (
     FIRST,
     GROUPS,
     LOSSES,

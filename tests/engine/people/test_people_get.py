@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from operated import Operated
 
-from desdaemon.core.search import people
+from desdaemon.engine.people import moves as people
 
 
 @pytest.fixture

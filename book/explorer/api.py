@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.core.explorer import games_index
+from desdaemon.api import Board
 
-from .board import Board
+from .files import games_index
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from desdaemon.book.explorer.index import Played
+    from .index import Played
 
 
 class Explorer:
@@ -38,7 +38,7 @@ class Explorer:
         """Yield what `look_up` returns for each board, in order, faster than singly. ``boards`` is read to its end
         first.
         """
-        from desdaemon.book.explorer.index import Filter
+        from .index import Filter
 
         positions = [Board.of(board).position[:2] for board in boards]
         # Asked for each time: a mapping of a file that was cut short meanwhile must not be read.

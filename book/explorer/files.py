@@ -11,7 +11,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders
 
 if TYPE_CHECKING:
-    from desdaemon.book.explorer.index import GamesIndex
+    from .index import GamesIndex
 
 
 def default_file() -> str:
@@ -39,6 +39,6 @@ def games_index(path: str) -> GamesIndex:
 @functools.lru_cache(1)
 def _opened(path: str, _stamp: tuple[int, int, int]) -> GamesIndex:
     # Imported when asked for: it loads numpy.
-    from desdaemon.book.explorer.index import GamesIndex
+    from .index import GamesIndex
 
     return GamesIndex(path)

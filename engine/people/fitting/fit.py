@@ -1,5 +1,6 @@
-"""Fits the weights of `desdaemon.engine.policy` to people's choices: stochastic gradient ascent of the likelihood, with
-a step size for each weight (Adagrad).
+"""Fits the weights of `desdaemon.engine.people.policy` to people's choices.
+
+Stochastic gradient ascent of the likelihood, with a step size for each weight (Adagrad).
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine import policy
-from desdaemon.engine.policy import CONFIGURATIONS, HIDDEN, PATTERNS, ROWS
+from desdaemon.engine.people import policy
+from desdaemon.engine.people.policy import CONFIGURATIONS, HIDDEN, PATTERNS, ROWS
 from desdaemon.engine.training.compiled import compiled
 from desdaemon.engine.training.labelling.boards import Boards
 

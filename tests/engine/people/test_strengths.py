@@ -12,10 +12,10 @@ import pytest
 import referee
 
 from desdaemon.engine.compiler import INTERPRETED
-from desdaemon.engine.policy import HumanPolicy
+from desdaemon.engine.people.policy import HumanPolicy
+from desdaemon.engine.people.rows import GREATEST_RATING, LEAST_RATING
+from desdaemon.engine.people.strength import CORNER, RARE, SEARCH, WEIGHTS, StrengthPolicy, weight_of
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.strength import CORNER, RARE, SEARCH, WEIGHTS, StrengthPolicy, weight_of
-from desdaemon.protocol.commands.options import GREATEST_STRENGTH, LEAST_STRENGTH
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, parse_moves, play_moves
 
@@ -23,8 +23,8 @@ PLIES = (5, 18, 33)
 
 
 def test_the_table_has_all_strengths_and_values_count_more_for_the_higher() -> None:
-    assert (WEIGHTS[0][0], WEIGHTS[-1][0]) == (LEAST_STRENGTH, GREATEST_STRENGTH)
-    weights = [weight_of(strength) for strength in range(LEAST_STRENGTH, GREATEST_STRENGTH + 1)]
+    assert (WEIGHTS[0][0], WEIGHTS[-1][0]) == (LEAST_RATING, GREATEST_RATING)
+    weights = [weight_of(strength) for strength in range(LEAST_RATING, GREATEST_RATING + 1)]
     assert weights == sorted(weights)
     for strength, weight in WEIGHTS:
         assert weight_of(strength) == weight

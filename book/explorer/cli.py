@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from desdaemon.core.explorer import default_file
+from desdaemon.cli.count import StepProgress
 from desdaemon.core.paths import made_folder
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
-from .count import StepProgress
+from .files import default_file
 
 
 def command_line() -> Parser:
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     """
     asked = command_line().parse_args(arguments)
 
-    from desdaemon.book.explorer.build import build
+    from .build import build
 
     target, begun = asked.out or default_file(), time.process_time()
     try:

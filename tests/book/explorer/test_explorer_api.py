@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from desdaemon import BadInput, Board, Explorer
-from desdaemon.cli import games
+from desdaemon.book.explorer import cli as games
 
 
 def test_an_index_is_asked_in_a_program(tmp_path: Path) -> None:

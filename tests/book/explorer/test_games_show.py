@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from live import converse
 
-from desdaemon.cli import games
+from desdaemon.book.explorer import cli as games
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import parse_game
 

@@ -13,9 +13,9 @@ from checkout import ROOT
 from operated import Operated
 from served import Peer, serving
 
-from desdaemon.cli import games
-from desdaemon.core import explorer
-from desdaemon.core.requests.game_operations import GameOperations
+from desdaemon.book.explorer import cli as games
+from desdaemon.book.explorer import files as explorer
+from desdaemon.book.explorer import operations
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.othello.scores import BlackScore
@@ -110,12 +110,12 @@ def test_nobody_waits_for_look_ups_of_games(indexed: Operated, monkeypatch: pyte
     """Deferred work, such as look-ups in the book, is done while one takes long."""
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(self: GameOperations, request: object) -> dict[str, object]:
+    def slow(context: object, request: object) -> dict[str, object]:
         begun.set()
         assert go_on.wait(60)
         return {"moves": []}
 
-    monkeypatch.setattr(GameOperations, "get", slow)
+    monkeypatch.setattr(operations, "get", slow)
     asked = indexed.request("games.get")
     assert begun.wait(60)
     assert indexed.final("cache.clear")["forgotten"] == 0

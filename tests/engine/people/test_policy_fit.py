@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from desdaemon.engine import policy
 from desdaemon.engine.evaluation.weights_file import WeightsError
-from desdaemon.engine.training.people import stage
-from desdaemon.engine.training.people.choices import Choices, Openings, choices, search
-from desdaemon.engine.training.people.fit import Fit
-from desdaemon.engine.training.people.games import Games, positions_of, read_games
-from desdaemon.engine.training.people.ratings import MEAN, Ratings, rate
+from desdaemon.engine.people import policy
+from desdaemon.engine.people.fitting import stage
+from desdaemon.engine.people.fitting.choices import Choices, Openings, choices, search
+from desdaemon.engine.people.fitting.fit import Fit
+from desdaemon.engine.people.fitting.games import Games, positions_of, read_games
+from desdaemon.engine.people.fitting.ratings import MEAN, Ratings, rate
 from desdaemon.engine.training.store import StageProgress, TrainingError
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello import rules

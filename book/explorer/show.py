@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from desdaemon.core.explorer import games_index
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.options import number_within, split_words, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
@@ -13,8 +12,11 @@ from desdaemon.protocol.othello.notation import Position, parse_move
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.wire.constants import MOST_GAMES
 
+from .files import games_index
+from .rows import GAMES_FILE
+
 if TYPE_CHECKING:
-    from desdaemon.book.explorer.index import Filter, ListedGame, Played, TalliedMove
+    from .index import Filter, ListedGame, Played, TalliedMove
 
 _USAGE = "games show [n] [player|black|white|event name] [years first-last]"
 _GAMES = 10
@@ -30,7 +32,7 @@ def show(context: CommandContext, argument: str) -> None:
     if words and whole_number(words[0]) is not None:
         wanted = number_within("games show", words.pop(0), 0, MOST_GAMES)
     chosen = _filter(words)
-    index = games_index(context.settings.games_file)
+    index = games_index(context.settings.value(GAMES_FILE, str))
     position = context.session.game.position
     played = index.look_up(position.player, position.opponent, chosen, games=wanted)
     if not played.moves:
@@ -56,7 +58,7 @@ def _filter(words: list[str]) -> Filter:
     """Return the filter that words such as ``black NAME years 1990-1999`` spell; without a word it lets every game
     pass. Raises `BadInput` for words that spell no filter.
     """
-    from desdaemon.book.explorer.index import Filter
+    from .index import Filter
 
     values: dict[str, str | int] = {}
     for place in range(0, len(words), 2):

@@ -9,7 +9,7 @@ import pytest
 
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.policy import HumanPolicy, drawn
+from desdaemon.engine.people.policy import HumanPolicy, drawn
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello import rules
 

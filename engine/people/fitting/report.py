@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.policy import FIRST, OFTEN
+from desdaemon.engine.people.policy import FIRST, OFTEN
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import write_line
 

@@ -11,14 +11,18 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from desdaemon.core.search.loader import EngineFailure
 from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation.weights_file import WeightsError
 from desdaemon.protocol.othello.rules import PASS
 
-from .loader import EngineFailure
+from .rows import STRENGTH, STRENGTH_SEED
 
 if TYPE_CHECKING:
-    from desdaemon.engine.strength import StrengthPolicy
+    from desdaemon.dialogue.session import Session
+    from desdaemon.protocol.othello.notation import Position
+
+    from .strength import StrengthPolicy
 
 _LOCK = Lock()
 
@@ -26,7 +30,7 @@ _LOCK = Lock()
 @contextmanager
 def _policy() -> Iterator[StrengthPolicy]:
     """Return a context manager: within the block its value, the shipped policy, belongs to the caller."""
-    from desdaemon.engine.strength import StrengthPolicy
+    from .strength import StrengthPolicy
 
     with _LOCK:
         try:
@@ -34,6 +38,14 @@ def _policy() -> Iterator[StrengthPolicy]:
         except (LibraryError, WeightsError, OSError, MemoryError) as error:
             raise EngineFailure(str(error)) from None
         yield policy
+
+
+def choose(session: Session, position: Position) -> int:
+    """Return the move of the option `strength` in a dialogue."""
+    settings, game = session.settings, session.game
+    line = game.moves if position == game.position else ()
+    strength, seed = settings.value(STRENGTH, int), settings.value(STRENGTH_SEED, int)
+    return human_move(position.player, position.opponent, strength, seed, line)
 
 
 def chances(player: int, opponent: int, rating: int, line: Sequence[int] = ()) -> dict[int, float]:
@@ -53,8 +65,8 @@ def human_move(player: int, opponent: int, strength: int, seed: int, line: Seque
 
 def drawn_move(found: dict[int, float], player: int, opponent: int, strength: int, seed: int) -> int:
     """Return what `human_move` returns. ``found`` is what `chances` returned for this position and strength."""
-    from desdaemon.engine.policy import drawn
-    from desdaemon.engine.strength import weight_of
+    from .policy import drawn
+    from .strength import weight_of
 
     with _policy() as policy:
         found = policy.raised(found, player, opponent, weight_of(strength))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from desdaemon.engine import policy
+from desdaemon.engine.people import policy
 from desdaemon.engine.training.store import StageProgress
 from desdaemon.protocol.othello.rules import PASS
 

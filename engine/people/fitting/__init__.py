@@ -1,0 +1,1 @@
+"""Stage `policy`: from games of people to the weights of `desdaemon.engine.people.policy`."""

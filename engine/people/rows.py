@@ -1,0 +1,69 @@
+"""What people's moves bring: the options `strength` and `strength-seed`, the operation `people.get`."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.rows import READER, Argument, Chooser, Operation, Option, Satellite
+from desdaemon.protocol.wire.arguments import POSITION, number
+
+LEAST_RATING, GREATEST_RATING = 800, 2700
+"""Ratings of people whose moves are known."""
+
+STRENGTH = Option(
+    "strength",
+    (),
+    "int",
+    f"Play and err as people of this rating do, {LEAST_RATING} to {GREATEST_RATING}, without book; 0 is off.",
+    LEAST_RATING,
+    GREATEST_RATING,
+    edax=False,
+    off=True,
+    default=0,
+)
+STRENGTH_SEED = Option(
+    "strength-seed",
+    (),
+    "int",
+    "Seed of the moves that strength draws; 0 makes them different each time.",
+    0,
+    10**9,
+    edax=False,
+    default=0,
+)
+
+SATELLITE = Satellite(
+    options=(STRENGTH, STRENGTH_SEED),
+    operations=(
+        Operation(
+            "people.get",
+            (
+                *POSITION,
+                Argument(
+                    "rating",
+                    "int",
+                    "Of the people, on the scale of the option `strength`.",
+                    LEAST_RATING,
+                    GREATEST_RATING,
+                    required=True,
+                    since="people",
+                ),
+                number(
+                    "seed",
+                    "The same seed draws the same `move`; 0: another one each time.",
+                    0,
+                    10**9,
+                    "",
+                    "0",
+                    since="people",
+                ),
+            ),
+            READER,
+            "How likely people of a rating are to choose each move, and the move that the option `strength` plays.",
+            cost="a few ms",
+            since="people",
+            repeatable=True,
+            handler="desdaemon.engine.people.operations:get",
+        ),
+    ),
+    features={"people": "`people.get`: the moves that people of a rating choose."},
+    choosers=(Chooser(STRENGTH, "desdaemon.engine.people.moves:choose"),),
+)

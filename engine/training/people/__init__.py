@@ -1,1 +1,0 @@
-"""Stage `policy`: from games of people to the weights of `desdaemon.engine.policy`."""

@@ -1,0 +1,250 @@
+"""The kinds of rows by which features are known: what a part writes into a table, the others iterate over.
+
+Parsing, roles, `help`, the wire, the documents and the tests read the same rows. The tables of the core stand in
+`protocol.commands` and `protocol.wire.messages`; a satellite brings its rows as a `Satellite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import argparse
+
+READER, EDITOR, ADMIN = "reader", "editor", "admin"
+"""Roles of remote clients, the least first."""
+
+Value = int | bool | str | None
+SHORT, COUNTS, SEARCHES = "short", "counts", "searches"
+"""Kinds of work, each with its own threads for remote clients: what takes a moment, long counts in Python, and searches
+of the engine.
+"""
+
+_OPTION_EXPECTED = {
+    "bool": "on or off",
+    "flag": "on or off",
+    "time": "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite",
+    "selectivity": "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)",
+    "path": "a file name",
+    "text": "a text",
+}
+
+
+def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
+    """Return the expected value in words, for a message. Kind ``int`` gives a number from ``low`` to ``high``,
+    ``choice`` the choices, any other kind "".
+    """
+    if kind == "int":
+        return f"a whole number from {low} to {high}"
+    return f"one of {' '.join(choices)}" if kind == "choice" else ""
+
+
+class Option(NamedTuple):
+    """An option.
+
+    ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
+    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
+    users of Edax but have no effect in a dialogue; ``edax`` is false for options that Edax lacks. ``role`` is the least
+    role of a remote client that may set the option. ``shared`` options concern all clients (the engine's memory, the
+    searchers for book jobs); a remote client's value for one is ignored.
+
+    An ``int`` with ``off`` takes 0 as well, which switches the feature off. The option of a satellite has a
+    ``default``, which also says its type; the core's options have theirs in `SessionSettings`.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    help: str
+    low: int = 0
+    high: int = 0
+    idle: bool = False
+    edax: bool = True
+    choices: tuple[str, ...] = ()
+    role: str = READER
+    shared: bool = False
+    off: bool = False
+    default: Value = None
+
+    @property
+    def key(self) -> str:
+        """The name under which `SessionSettings` keeps the value."""
+        return self.name.replace("-", "_")
+
+    @property
+    def of_server(self) -> bool:
+        """Whether the option is only for games on the GGS server (``-ggs``)."""
+        return self.name.startswith("ggs-")
+
+    @property
+    def expected(self) -> str:
+        """The expected values in words, for error messages."""
+        value = expected_value(self.kind, self.low, self.high, self.choices) or _OPTION_EXPECTED[self.kind]
+        return f"0 or {value}" if self.off else value
+
+
+class Command(NamedTuple):
+    """A command of the text protocol. Commands of other protocols use only the first four fields.
+
+    ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
+    for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
+    has no effect but its reply. A command with ``files`` is followed by a file name. Commands with ``tests`` are on the
+    page `help test`.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    parameters: str
+    help: str
+    role: str | None = None
+    work: str = SHORT
+    asks: bool = False
+    files: bool = False
+    tests: bool = False
+    handler: str = ""
+
+
+class SubCommand(NamedTuple):
+    """A sub-command: its name of one or two words, its description, and the module that implements it.
+
+    The module has ``main``, which takes the arguments after the name and returns the exit status. It also has
+    ``command_line``, which returns the argument parser, or else the text ``USAGE`` for ``--help``. That text may stand
+    in a module of its own, ``texts``.
+    """
+
+    name: str
+    help: str
+    module: str
+    texts: str = ""
+    prefix: str = ""
+    """Beginning of the names ``main`` and ``command_line`` in a module that has several sub-commands: ``perft_``."""
+
+    @property
+    def main(self) -> Callable[[list[str]], int]:
+        """Import the module and return its function that runs the sub-command."""
+        found: Callable[[list[str]], int] = load(f"{self.module}:{self.prefix}main")
+        return found
+
+    def parser(self) -> argparse.ArgumentParser | None:
+        """Return the argument parser; None for a sub-command that reads its arguments by itself."""
+        make = getattr(import_module(self.module), f"{self.prefix}command_line", None)
+        return make() if make else None
+
+    def usage(self) -> str:
+        """Return the text of ``--help``."""
+        parser = self.parser()
+        text: str = parser.format_help() if parser else load(f"{self.texts or self.module}:USAGE")
+        return text
+
+
+LISTS = {"moves": str, "texts": str, "ints": int, "maps": dict}
+"""The kinds of arguments that are lists, with the type of their items."""
+
+_ARGUMENT_EXPECTED = {
+    "moves": "moves",
+    "texts": "texts",
+    "ints": "whole numbers",
+    "maps": "maps",
+    "id": "a text of at most 64 bytes or a whole number from 0 to 2^64 - 1",
+    "flag": "true or false",
+    "scores": "a list of scores from -64 to 64, nil where there is none",
+    "move": "a square such as f5",
+    "path": "the name of a file",
+    "paths": "a list of names of files",
+}
+
+
+class Argument(NamedTuple):
+    """An argument of an operation.
+
+    ``kind`` is ``int`` (``low`` to ``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
+    ``moves``, ``texts``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps with ``fields``),
+    ``scores`` (a list of scores or nil), ``id`` (of a request), ``path`` (a file in the data folder), ``paths`` (a list
+    of them), ``move`` or ``flag``.
+
+    For the document: ``unit`` of a number, ``default`` value, ``cost`` for the daemon or the client, and ``since``, the
+    feature or revision that added the argument.
+    """
+
+    name: str
+    kind: str
+    help: str
+    low: int = 0
+    high: int = 0
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    unit: str = ""
+    default: str = ""
+    cost: str = ""
+    since: str = "1.0"
+    fields: tuple[Argument, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """The expected values in words, for error messages."""
+        if self.kind == "text":
+            return f"a text of at most {self.high} characters"
+        if self.kind in LISTS:
+            return f"a list of at most {self.high} {_ARGUMENT_EXPECTED[self.kind]}"
+        return expected_value(self.kind, self.low, self.high, self.choices) or _ARGUMENT_EXPECTED[self.kind]
+
+
+class Operation(NamedTuple):
+    """An operation: name, arguments, the least role that may request it, and a sentence that describes it.
+
+    ``cost`` and ``since`` are for the document, as in `Argument`. ``repeatable`` operations change neither the book nor
+    the client's session: a client may send them again after a lost connection, and the daemon may skip them when their
+    client has gone.
+
+    ``handler`` names the function that answers an operation of a satellite, ``module:function``. It gets an
+    `OperationContext` and the request, returns the data of the final, and raises `RequestError`. It runs on a thread
+    that the satellite's operations have for themselves.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    role: str
+    help: str
+    cost: str = ""
+    since: str = "1.0"
+    repeatable: bool = False
+    handler: str = ""
+
+    def argument(self, name: str) -> Argument | None:
+        """Return the argument with this name; None if there is no such argument."""
+        return next((argument for argument in self.arguments if argument.name == name), None)
+
+
+class Chooser(NamedTuple):
+    """Who chooses the engine's moves instead of book and search, as long as ``option`` is set.
+
+    ``function`` names a function, ``module:function``: it gets the `Session` and the position, which has a legal move,
+    and returns a move.
+    """
+
+    option: Option
+    function: str
+
+
+class Satellite(NamedTuple):
+    """What a folder brings to the core: rows of every kind. All fields are optional.
+
+    ``features`` are those that `hello` lists, each with a sentence for the document. ``exports`` are names that
+    programs import from `desdaemon`, each with its place, ``module:name``.
+    """
+
+    sub_commands: tuple[SubCommand, ...] = ()
+    options: tuple[Option, ...] = ()
+    commands: tuple[Command, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    features: Mapping[str, str] = {}
+    choosers: tuple[Chooser, ...] = ()
+    exports: Mapping[str, str] = {}
+
+
+def load(place: str) -> Any:
+    """Import the module of a place, ``module:name``, and return what has the name there."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

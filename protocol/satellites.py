@@ -1,0 +1,47 @@
+"""The table of satellites: folders that bring features to the core by rows, and that can be deleted.
+
+The core names a satellite here and nowhere else. It asks for their rows with `present`; whoever removes a folder
+removes its features, and the core goes on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.rows import Satellite, load
+
+SATELLITES = (
+    "engine.people",
+    "book.explorer",
+)
+"""The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
+
+
+@cache
+def present() -> tuple[Satellite, ...]:
+    """Return the rows of the satellites that are installed."""
+    found = []
+    for name in SATELLITES:
+        module = f"desdaemon.{name}.rows"
+        try:
+            # Unlike importlib's function, this one is seen by `python -X importtime`.
+            found.append(__import__(module, fromlist=["SATELLITE"]).SATELLITE)
+        except ModuleNotFoundError as error:
+            # A satellite that is there and lacks a library of its own is a fault, and not for silence.
+            if not error.name or not module.startswith(error.name):
+                raise
+    return tuple(found)
+
+
+def loaded(place: str) -> Any:
+    """Return what a satellite has at a place, ``module:name`` below `desdaemon`. Raises `BadInput` if the satellite is
+    not installed.
+    """
+    try:
+        return load(f"desdaemon.{place}")
+    except ModuleNotFoundError as error:
+        if not error.name or not f"desdaemon.{place}".startswith(error.name):
+            raise
+        raise BadInput(f"{error.name} is not installed") from None
