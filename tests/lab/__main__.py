@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "peer": ("lab.peer", "solve problems beside another program"),
     "predicted": ("lab.predicted", "how many moves of people the policy guesses"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
+    "satellites": ("lab.satellites", "delete satellites, and run the core's tests in what is left"),
     "scheduler": ("lab.scheduler", "simulate how searches share the threads"),
     "selectivity": ("lab.selectivity", "how often selective searches are right"),
     "serving": ("lab.serving", "measure how a server shares its threads, and what its loop waits for"),

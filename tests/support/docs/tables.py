@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import edax_help
 import protocol_tables
-from checkout import ROOT
+from checkout import ROOT, SUPPORT
 
 from desdaemon.clients.analysis import analyze as analyze
 from desdaemon.clients.analysis import exercises as exercises
@@ -53,7 +53,7 @@ def option_table() -> str:
 
 def values(option: Option) -> str:
     if option.kind == "int":
-        return f"{option.low} to {option.high}"
+        return f"{'0 or ' * option.off}{option.low} to {option.high}"
     if option.kind == "choice":
         return ", ".join(option.choices)
     return {"bool": "on, off", "flag": "", "time": "time", "selectivity": "0 to 5, or percent"}.get(option.kind, "file")
@@ -97,6 +97,11 @@ def book_parameter(parameter: Parameter) -> str:
     return f"{told}: {parameter.help}"
 
 
+def shown(name: str) -> Callable[[], str]:
+    """A module of the example of a satellite, as a block of code."""
+    return lambda: f"```python shown\n{(SUPPORT / 'example' / 'regions' / name).read_text('utf-8').strip()}\n```"
+
+
 def idle_options() -> str:
     """The options that are accepted without any effect; those of the game server have one with ``-ggs``."""
     return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle and not option.of_server)
@@ -137,6 +142,8 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("edax.md", "edax-options"): edax_table(edax_help.options),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line),
     **{("protocol.md", name): made for name, made in protocol_tables.TABLES.items()},
+    ("programmers.md", "rows"): shown("rows.py"),
+    ("programmers.md", "regions"): shown("regions.py"),
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),

@@ -1,0 +1,70 @@
+"""The core knows satellites by their rows alone: it imports none of them, and runs without any of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from checkout import IMPORT
+from test_layers import import_graph
+
+from desdaemon.protocol.satellites import SATELLITES
+
+WITHOUT = """
+GONE = {names}
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if any((name + ".").startswith("desdaemon." + gone + ".") for gone in GONE):
+            raise ModuleNotFoundError("No module named " + repr(name), name=name)
+
+sys.meta_path.insert(0, Missing())
+from desdaemon.cli.main import program
+program()
+"""
+"""A program in which satellites cannot be imported, as if their folders were deleted."""
+
+REQUESTS = ("hello", "legal", "status", "games.get", "people.get")
+
+
+def run(names: tuple[str, ...], *arguments: str, typed: str = "") -> str:
+    command = (sys.executable, "-c", IMPORT + WITHOUT.format(names=names), *arguments)
+    done = subprocess.run(
+        command, input=typed, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=True
+    )
+    return done.stdout
+
+
+def test_nothing_imports_a_satellite_but_its_rows_table() -> None:
+    graph = import_graph()
+    # For the type of `desdaemon.Explorer`, which programs import from there.
+    del graph["desdaemon"]
+    below = {
+        name: next((one for one in SATELLITES if f"{name}.".startswith(f"desdaemon.{one}.")), "") for name in graph
+    }
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in others
+        if other in below and below[other] != below.get(name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), SATELLITES], ids=" ".join)
+def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
+    said = run(names, "-q", "-l", "1", "--config", "none", typed="play f5\ngo\nhelp\noptions\nbook new 1 2\nquit\n")
+    assert "plays" in said
+    assert "internal error" not in said
+    asked = "".join(json.dumps({"v": 1, "id": op, "op": op}) + "\n" for op in REQUESTS)
+    replies = {
+        reply["id"]: reply for line in run(names, "-json", typed=asked).splitlines() for reply in [json.loads(line)]
+    }
+    offered = replies["hello"]["data"]["ops"]
+    assert ("games.get" in offered) == ("book.explorer" not in names)
+    assert ("people.get" in offered) == ("engine.people" not in names)
+    unknown = {op for op, reply in replies.items() if reply.get("error", {}).get("code") == "unknown_op"}
+    assert unknown == set(REQUESTS) - set(offered)
+    assert "internal" not in str(replies)

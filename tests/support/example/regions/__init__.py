@@ -1,0 +1,1 @@
+"""The regions of empty squares: an example of a satellite."""
