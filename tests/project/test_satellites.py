@@ -41,14 +41,14 @@ def test_nothing_imports_a_satellite_but_its_rows_table() -> None:
     graph = import_graph()
     # For the type of `desdaemon.Explorer`, which programs import from there.
     del graph["desdaemon"]
-    below = {
+    satellite = {
         name: next((one for one in SATELLITES if f"{name}.".startswith(f"desdaemon.{one}.")), "") for name in graph
     }
     wrong = [
         f"{name} imports {other}"
         for name, others in graph.items()
         for other in others
-        if other in below and below[other] != below.get(name)
+        if satellite.get(other) and satellite[other] != satellite[name]
     ]
     assert not wrong, "\n".join(wrong)
 
