@@ -1,4 +1,4 @@
-"""The types of replies, made from tests/support/docs/reply_tables.py: not to be edited by hand.
+"""The types of replies, made from protocol/wire/replies.py: not to be edited by hand.
 
 Fields that a reply does not have get the defaults; those without a default are in every reply. Scores are in discs.
 "Seen by the mover" means: by the side to move in the position asked about; "by the player": by the side that plays the

@@ -198,6 +198,9 @@ class Operation(NamedTuple):
     the client's session: a client may send them again after a lost connection, and the daemon may skip them when their
     client has gone.
 
+    ``replies`` are the names of the shapes that the data of its final may have, ``partial`` is that of its partials, ""
+    without any. Operations on the book have neither ``replies`` nor a shape: see `protocol.wire.book_replies`.
+
     ``handler`` names the function that answers an operation of a satellite, ``module:function``. It gets an
     `OperationContext` and the request, returns the data of the final, and raises `RequestError`. It runs on a thread
     that the satellite's operations have for themselves.
@@ -210,11 +213,20 @@ class Operation(NamedTuple):
     cost: str = ""
     since: str = "1.0"
     repeatable: bool = False
+    replies: tuple[str, ...] = ()
+    partial: str = ""
     handler: str = ""
 
     def argument(self, name: str) -> Argument | None:
         """Return the argument with this name; None if there is no such argument."""
         return next((argument for argument in self.arguments if argument.name == name), None)
+
+
+class Feature(NamedTuple):
+    """A feature of the wire protocol: the revision of docs/protocol.md that added it, and a sentence."""
+
+    revision: str
+    help: str
 
 
 class Chooser(NamedTuple):
@@ -231,15 +243,16 @@ class Chooser(NamedTuple):
 class Satellite(NamedTuple):
     """What a folder brings to the core: rows of every kind. All fields are optional.
 
-    ``features`` are those that `hello` lists, each with a sentence for the document. ``exports`` are names that
-    programs import from `desdaemon`, each with its place, ``module:name``.
+    ``features`` are those that `hello` lists. ``shapes`` is the place, ``module:name``, of the shapes of its replies.
+    ``exports`` are names that programs import from `desdaemon`, each with its place.
     """
 
     sub_commands: tuple[SubCommand, ...] = ()
     options: tuple[Option, ...] = ()
     commands: tuple[Command, ...] = ()
     operations: tuple[Operation, ...] = ()
-    features: Mapping[str, str] = {}
+    features: Mapping[str, Feature] = {}
+    shapes: str = ""
     choosers: tuple[Chooser, ...] = ()
     exports: Mapping[str, str] = {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desdaemon.protocol.rows import COUNTS, READER, Argument, Command, Operation, Option, Satellite, SubCommand
+from desdaemon.protocol.rows import COUNTS, READER, Argument, Command, Feature, Operation, Option, Satellite, SubCommand
 from desdaemon.protocol.wire.arguments import POSITION, number, positions
 from desdaemon.protocol.wire.constants import LONGEST_NAME, MOST_GAMES
 
@@ -64,9 +64,11 @@ SATELLITE = Satellite(
             "What people played in a position, or in several.",
             since="games",
             repeatable=True,
+            replies=("played", "played_positions"),
             handler="desdaemon.book.explorer.operations:get",
         ),
     ),
-    features={"games": "`games.get`: what people played, from an index of games."},
+    features={"games": Feature("1.3", "`games.get`: what people played, from an index of games.")},
+    shapes="desdaemon.book.explorer.replies:SHAPES",
     exports={"Explorer": "desdaemon.book.explorer.api:Explorer"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from desdaemon.protocol.rows import READER, Argument, Chooser, Operation, Option, Satellite
+from desdaemon.protocol.rows import READER, Argument, Chooser, Feature, Operation, Option, Satellite
 from desdaemon.protocol.wire.arguments import POSITION, number
 
 LEAST_RATING, GREATEST_RATING = 800, 2700
@@ -61,9 +61,11 @@ SATELLITE = Satellite(
             cost="a few ms",
             since="people",
             repeatable=True,
+            replies=("people_moves",),
             handler="desdaemon.engine.people.operations:get",
         ),
     ),
-    features={"people": "`people.get`: the moves that people of a rating choose."},
+    features={"people": Feature("1.4", "`people.get`: the moves that people of a rating choose.")},
+    shapes="desdaemon.engine.people.replies:SHAPES",
     choosers=(Chooser(STRENGTH, "desdaemon.engine.people.moves:choose"),),
 )

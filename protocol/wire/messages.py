@@ -13,7 +13,7 @@ from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Parameter
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
-from desdaemon.protocol.rows import ADMIN, EDITOR, LISTS, READER, Argument, Operation
+from desdaemon.protocol.rows import ADMIN, EDITOR, LISTS, READER, Argument, Feature, Operation
 from desdaemon.protocol.spelling import did_you_mean
 
 from .arguments import POSITION, number, positions
@@ -24,35 +24,42 @@ _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
 FEATURES = {
-    "accounts": "`accounts` in `status` for an admin: use by key; the limit `key_queue`.",
-    "analyze.plies": "`plies` of a game in one `analyze`.",
-    "analyze.cache": "Results are kept and replied again, with `cached`.",
-    "analyze.threads": "`threads` and `deterministic`: idle threads join a search, unless the request says otherwise.",
-    "analyze.until": "`until`: `analyze` searches ever deeper until it is cancelled.",
-    "analyze.game_nodes": "`game_nodes`: a budget for all plies of a request.",
-    "analyze.book.level": "A book score below the level asked for is a partial, not the final; moves have `level`.",
-    "analyze.many": "`positions` with `analyze`: many positions in one request.",
-    "analyze.batch": "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart.",
-    "cache.clear": "`cache.clear`.",
-    "cancel.all": "`all` with `cancel`.",
-    "cancel.data": "Errors that end an `analyze` carry `data`; `keep` with `cancel` makes it a final.",
-    "book": "`book.get`, and operations for the commands of the book.",
-    "book.budget": "`time`, `nodes` and `positions` for book commands that grow; progress of the whole; jobs go on "
-    "after a restart.",
-    "book.get.children": "`children` with `book.get`.",
-    "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
-    "book.reopen": "`book.reopen`: a book that another process writes is read again.",
-    "book.umigame": "`book.umigame`: how few lines must be known.",
-    "cluster": "Progress of book jobs tells how a cluster does that searches for them.",
-    "events": "Events on a PUB socket.",
-    "jobs": "`jobs`, and `job` with `cancel`.",
-    "metrics": "`metrics`.",
-    "status.problems": "`status` has `problems`, and why the book takes no changes.",
-    "text": "`text`, and bare lines of the text protocol.",
-    "text.partials": "`partials` with `text`.",
-    **{name: help for satellite in satellites.present() for name, help in satellite.features.items()},
+    "accounts": Feature("1.1", "`accounts` in `status` for an admin: use by key; the limit `key_queue`."),
+    "analyze.plies": Feature("1.0", "`plies` of a game in one `analyze`."),
+    "analyze.cache": Feature("1.1", "Results are kept and replied again, with `cached`."),
+    "analyze.threads": Feature(
+        "1.1", "`threads` and `deterministic`: idle threads join a search, unless the request says otherwise."
+    ),
+    "analyze.until": Feature("1.1", "`until`: `analyze` searches ever deeper until it is cancelled."),
+    "analyze.game_nodes": Feature("1.1", "`game_nodes`: a budget for all plies of a request."),
+    "analyze.book.level": Feature(
+        "1.1", "A book score below the level asked for is a partial, not the final; moves have `level`."
+    ),
+    "analyze.many": Feature("1.1", "`positions` with `analyze`: many positions in one request."),
+    "analyze.batch": Feature("1.1", "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart."),
+    "cache.clear": Feature("1.1", "`cache.clear`."),
+    "cancel.all": Feature("1.1", "`all` with `cancel`."),
+    "cancel.data": Feature("1.1", "Errors that end an `analyze` carry `data`; `keep` with `cancel` makes it a final."),
+    "book": Feature("1.0", "`book.get`, and operations for the commands of the book."),
+    "book.budget": Feature(
+        "1.1",
+        "`time`, `nodes` and `positions` for book commands that grow; progress of the whole; jobs go on "
+        "after a restart.",
+    ),
+    "book.get.children": Feature("1.1", "`children` with `book.get`."),
+    "book.get.many": Feature("1.1", "`positions` with `book.get`: many look-ups in one request."),
+    "book.reopen": Feature("1.1", "`book.reopen`: a book that another process writes is read again."),
+    "book.umigame": Feature("1.5", "`book.umigame`: how few lines must be known."),
+    "cluster": Feature("1.1", "Progress of book jobs tells how a cluster does that searches for them."),
+    "events": Feature("1.0", "Events on a PUB socket."),
+    "jobs": Feature("1.0", "`jobs`, and `job` with `cancel`."),
+    "metrics": Feature("1.0", "`metrics`."),
+    "status.problems": Feature("1.1", "`status` has `problems`, and why the book takes no changes."),
+    "text": Feature("1.0", "`text`, and bare lines of the text protocol."),
+    "text.partials": Feature("1.2", "`partials` with `text`."),
+    **{name: feature for satellite in satellites.present() for name, feature in satellite.features.items()},
 }
-"""The features of version 1, by the names that `hello` lists."""
+"""The features of version 1 of the protocol, by the names that `hello` lists."""
 
 ROLES = (READER, EDITOR, ADMIN)
 """Roles in ascending order: each includes those before it."""
@@ -215,10 +222,14 @@ def _book_argument(parameter: Parameter) -> Argument:
 
 
 BASIC_OPERATIONS = (
-    Operation("ping", (), READER, "Reply at once, whatever is searching.", repeatable=True),
-    Operation("hello", (), READER, "Tell who the daemon is, and what this client may do.", repeatable=True),
-    Operation("metrics", (), READER, "Counters and latencies as OpenMetrics text.", repeatable=True),
-    Operation("status", (), READER, "State of threads, queue, book and memory.", repeatable=True),
+    Operation("ping", (), READER, "Reply at once, whatever is searching.", repeatable=True, replies=("nothing",)),
+    Operation(
+        "hello", (), READER, "Tell who the daemon is, and what this client may do.", repeatable=True, replies=("hello",)
+    ),
+    Operation(
+        "metrics", (), READER, "Counters and latencies as OpenMetrics text.", repeatable=True, replies=("metrics",)
+    ),
+    Operation("status", (), READER, "State of threads, queue, book and memory.", repeatable=True, replies=("status",)),
     Operation(
         "text",
         (
@@ -235,6 +246,8 @@ BASIC_OPERATIONS = (
         READER,
         "Run a line of the text protocol in this client's own session.",
         cost="the command's",
+        replies=("text",),
+        partial="printed",
     ),
     Operation(
         "analyze",
@@ -243,8 +256,10 @@ BASIC_OPERATIONS = (
         "Search a position, several of a game, or a list of them.",
         cost="a search for each position",
         repeatable=True,
+        replies=("analysis", "game", "analyses"),
+        partial="analysis",
     ),
-    Operation("legal", POSITION, READER, "The legal moves of a position.", repeatable=True),
+    Operation("legal", POSITION, READER, "The legal moves of a position.", repeatable=True, replies=("legal",)),
     Operation(
         "analyze.batch",
         BATCH,
@@ -252,6 +267,7 @@ BASIC_OPERATIONS = (
         "Search many positions as a job that survives a restart.",
         cost="a search for each position, when nothing else is to be done",
         since="analyze.batch",
+        replies=("batch",),
     ),
     Operation(
         "batch.results",
@@ -264,9 +280,19 @@ BASIC_OPERATIONS = (
         "Results of a batch in the order in which they were found.",
         since="analyze.batch",
         repeatable=True,
+        replies=("batch_page",),
     ),
-    Operation("batch.forget", (_BATCH_JOB,), READER, "End a batch and remove its results.", since="analyze.batch"),
-    Operation("cache.clear", (), ADMIN, "Remove the analyses that are kept.", since="cache.clear"),
+    Operation(
+        "batch.forget",
+        (_BATCH_JOB,),
+        READER,
+        "End a batch and remove its results.",
+        since="analyze.batch",
+        replies=("forgotten",),
+    ),
+    Operation(
+        "cache.clear", (), ADMIN, "Remove the analyses that are kept.", since="cache.clear", replies=("cleared",)
+    ),
     Operation(
         "book.get",
         (
@@ -285,6 +311,7 @@ BASIC_OPERATIONS = (
         "What the book knows of a position, or of several.",
         cost="the grade follows all good lines from the position: the longest near the root of a large book",
         repeatable=True,
+        replies=("book_position", "book_positions"),
     ),
     Operation(
         "jobs",
@@ -292,6 +319,7 @@ BASIC_OPERATIONS = (
         READER,
         "Book jobs that wait, run or have ended recently, and the batches that are kept.",
         repeatable=True,
+        replies=("jobs",),
     ),
     Operation(
         "cancel",
@@ -311,8 +339,9 @@ BASIC_OPERATIONS = (
         ),
         READER,
         "Cancel a request or a job: exactly one of `target`, `job` and `all`.",
+        replies=("cancelled",),
     ),
-    Operation("shutdown", (), ADMIN, "End the daemon; everything is saved."),
+    Operation("shutdown", (), ADMIN, "End the daemon; everything is saved.", replies=("nothing",)),
     *(operation for satellite in satellites.present() for operation in satellite.operations),
 )
 
@@ -322,6 +351,7 @@ BOOK_OPERATIONS = tuple(
         (*POSITION, *(_book_argument(parameter) for parameter in command.parameters)),
         command.role,
         command.help,
+        partial="progress",
     )
     for command in BOOK_COMMANDS
     if command.about != SEARCH

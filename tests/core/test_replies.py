@@ -8,23 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from book_reply_tables import BOOK_RESULTS
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated
-from reply_fields import REVISIONS
-from reply_tables import (
-    ENVELOPE,
-    EVENTS,
-    PARTIALS,
-    REPLIES,
-    SHAPES,
-    final_faults,
-    shape_faults,
-)
+from reply_checks import PARTIALS, REPLIES, final_faults, shape_faults
 from waits import until
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
 from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.book_replies import BOOK_RESULTS
+from desdaemon.protocol.wire.replies import ENVELOPE, EVENTS, SHAPES
 
 OVER = "X" * 63 + "- O"
 
@@ -69,13 +61,11 @@ def test_every_field_has_its_unit_and_its_point_of_view() -> None:
 
 
 def test_every_feature_has_its_revision_and_every_field_its_beginning() -> None:
-    features = [name for added in REVISIONS.values() for name in added]
-    assert sorted(features) == sorted(messages.FEATURES)
+    beginnings = {*messages.FEATURES, *(feature.revision for feature in messages.FEATURES.values())}
     for fields in [*SHAPES.values(), *BOOK_RESULTS.values()]:
-        assert all(field.since in features or field.since in REVISIONS for field in fields)
+        assert {field.since for field in fields} <= beginnings
     for operation in messages.OPERATIONS:
-        assert operation.since in features or operation.since in REVISIONS
-        assert all(argument.since in features or argument.since in REVISIONS for argument in operation.arguments)
+        assert {operation.since, *(argument.since for argument in operation.arguments)} <= beginnings
         for argument in operation.arguments:
             assert bool(argument.default) != argument.required, (operation.name, argument)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from operated import Operated
-from reply_tables import event_faults, reply_faults
+from reply_checks import event_faults, reply_faults
 from waits import until
 
 from desdaemon.protocol.wire import codec

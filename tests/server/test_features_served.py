@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reply_tables import shape_faults
+from reply_checks import shape_faults
 from served import Peer, Served, line_of, serving
 from waits import until
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
-from reply_fields import Field
-from reply_tables import SHAPES
+from desdaemon.protocol.wire.fields import Field
+from desdaemon.protocol.wire.replies import SHAPES
 
 CLASSES = {
     "hello": ("Hello", "The daemon and the rights of this client."),
@@ -43,7 +43,7 @@ EXTRAS = {
         return self.moves[0] if self.moves else None
 '''
 }
-HEAD = '''"""The types of replies, made from tests/support/docs/reply_tables.py: not to be edited by hand.
+HEAD = '''"""The types of replies, made from protocol/wire/replies.py: not to be edited by hand.
 
 Fields that a reply does not have get the defaults; those without a default are in every reply. Scores are in discs.
 "Seen by the mover" means: by the side to move in the position asked about; "by the player": by the side that plays the

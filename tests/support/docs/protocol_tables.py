@@ -6,16 +6,17 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from book_reply_tables import BOOK_RESULTS, STOPPED
 from markdown_tables import rows
-from reply_fields import REVISIONS, Field
-from reply_tables import ENVELOPE, EVENTS, PARTIALS, REPLIES, SHAPES
+from reply_checks import PARTIALS, REPLIES
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.rows import Argument, Operation
 from desdaemon.protocol.wire.arguments import POSITION
+from desdaemon.protocol.wire.book_replies import BOOK_RESULTS, STOPPED
 from desdaemon.protocol.wire.constants import LONGEST_ID
+from desdaemon.protocol.wire.fields import Field
 from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, BOOK_OPERATIONS, ERROR_CODES, FEATURES, REPEATABLE
+from desdaemon.protocol.wire.replies import ENVELOPE, EVENTS, SHAPES
 
 _FEW_SHARED = 2
 """Up to this many fields in common with another shape are told again."""
@@ -23,12 +24,15 @@ _FEW_SHARED = 2
 
 def revisions() -> str:
     """The revisions with the features of each."""
-    return rows("revision|features", [(name, _listed(features)) for name, features in REVISIONS.items()])
+    added: dict[str, list[str]] = {}
+    for name, feature in sorted(FEATURES.items()):
+        added.setdefault(feature.revision, []).append(name)
+    return rows("revision|features", [(revision, _listed(added[revision])) for revision in sorted(added)])
 
 
 def features() -> str:
     """The features."""
-    return "\n".join(f"- `{name}`: {help}" for name, help in FEATURES.items())
+    return "\n".join(f"- `{name}`: {feature.help}" for name, feature in FEATURES.items())
 
 
 def envelope() -> str:
@@ -203,7 +207,7 @@ def _added(since: str) -> str:
 
 
 def _since(since: str) -> str:
-    return "" if since == "1.0" else since if since in REVISIONS else f"`{since}`"
+    return "" if since == "1.0" else f"`{since}`" if since in FEATURES else since
 
 
 def _listed(names: Iterable[str]) -> str:

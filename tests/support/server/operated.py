@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fake_engine import FakeSearcher, build_fake
-from reply_tables import reply_faults
+from reply_checks import reply_faults
 
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books

@@ -16,7 +16,7 @@ import msgpack
 import referee
 import zmq
 from checkout import ROOT
-from reply_tables import reply_faults
+from reply_checks import reply_faults
 from waits import until
 
 from desdaemon.protocol.wire.messages import BY_NAME

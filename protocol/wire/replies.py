@@ -1,25 +1,21 @@
-"""The shapes of replies and events, by operation: docs/protocol.md, the client's types and the tests come from them.
+"""The shapes of replies and events: docs/protocol.md, the client's types and the tests come from them.
 
-A shape is a tuple of `Field`. The daemon builds its replies by hand; the tests check every reply against these tables.
+The row of an operation names the shapes of its replies. The daemon builds its replies by hand; the tests check every
+reply against these tables.
 """
 
 from __future__ import annotations
 
-from book_reply_tables import BOOK_RESULTS, JOB_RESULT
-from reply_fields import MOVER, PLAYER, Field, Shape, faults
+from desdaemon.protocol import satellites
+from desdaemon.protocol.rows import load
 
-from desdaemon.protocol.wire.constants import VERSION
-from desdaemon.protocol.wire.messages import ERROR_CODES, OPERATIONS
+from .book_replies import JOB_RESULT
+from .fields import MOVER, PLAYER, Field, Shape, added
 
 _BOARD = Field("board", "str", "64 squares from A1 to H8, a blank, the side to move, see [Values](#values).")
 _JOB = Field("job", "int", "Number of the job.")
 _DONE = Field("done", "int", "Steps of the phase that are done.", "steps")
 _TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
-
-
-def _added(since: str, *fields: Field) -> Shape:
-    """The fields of a shape that was added as a whole."""
-    return tuple(field._replace(since=since) for field in fields)
 
 
 _NO_ROUNDS = "no rounds, or none yet"
@@ -133,13 +129,13 @@ SHAPES: dict[str, Shape] = {
             since="status.problems",
         ),
     ),
-    "opening": _added(
+    "opening": added(
         "status.problems",
         Field("phase", "str", "Name of the phase; empty before the first one."),
         _DONE,
         _TOTAL,
     ),
-    "batches": _added(
+    "batches": added(
         "analyze.batch",
         Field("kept", "int", "Batches whose results are kept, unfinished ones included.", "batches"),
         Field("unfinished", "int", "Batches that are queued or running.", "batches"),
@@ -148,7 +144,7 @@ SHAPES: dict[str, Shape] = {
         Field("out", "str", "Output of the line, with its newlines."),
         Field("err", "str", "Error messages of the line; empty: none."),
     ),
-    "printed": _added(
+    "printed": added(
         "text.partials",
         Field("at", "int", "Characters of `out` before these.", "characters"),
         Field("out", "str", "What the line has printed since the partial before, with its newlines."),
@@ -249,7 +245,7 @@ SHAPES: dict[str, Shape] = {
             since="cancel.data",
         ),
     ),
-    "analyses": _added(
+    "analyses": added(
         "analyze.many",
         Field("results", "[analysis]", "In the order of `positions`."),
         Field("nodes", "int", "Nodes of all positions.", "nodes"),
@@ -296,45 +292,6 @@ SHAPES: dict[str, Shape] = {
         ),
     ),
     "book_positions": (Field("results", "[book_position]", "In the order of `positions`.", since="book.get.many"),),
-    "played": _added(
-        "games",
-        Field("moves", "[played_move]", "Moves that were played, the most frequent first; mirrored ones as one."),
-        Field("games", "[played_game]", "At most `games`, the newest first.", absent="`games` is 0"),
-    ),
-    "people_moves": _added(
-        "people",
-        Field("move", "str", "The move that the strength `rating` plays.", nil="the game is over"),
-        Field("moves", "[people_move]", "Legal moves, the likeliest first; `pa` alone for a forced pass."),
-    ),
-    "people_move": _added(
-        "people", Field("move", "str", "`f5`."), Field("chance", "float", "How likely it is.", "0 to 1")
-    ),
-    "played_positions": _added("games", Field("results", "[played]", "In the order of `positions`.")),
-    "played_move": _added(
-        "games",
-        Field("move", "str", "`f5`."),
-        Field("games", "int", "Games that went on with it.", "games"),
-        Field("wins", "int", "Wins; a game without a result is none of the three.", "games", PLAYER),
-        Field("draws", "int", "Draws.", "games"),
-        Field("losses", "int", "Losses.", "games", PLAYER),
-        Field("mean", "float", "Mean result, as the player sees it.", "discs", nil="no result is known"),
-        Field("first", "int", "First year.", "year", nil="no year is known"),
-        Field("last", "int", "Last year.", "year", nil="no year is known"),
-        Field("players", "[frequent_player]", "Who played it most often, at most three.", absent="`games` is 0"),
-    ),
-    "frequent_player": _added(
-        "games", Field("name", "str", "Name."), Field("games", "int", "Times that this player played it.", "games")
-    ),
-    "played_game": _added(
-        "games",
-        Field("black", "str", "Black's name; empty: not known."),
-        Field("white", "str", "White's name; empty: not known."),
-        Field("year", "int", "Year.", "year", nil="not known"),
-        Field("event", "str", "Tournament; empty: not known."),
-        Field("file", "str", "Name of the file that the game is from."),
-        Field("result", "int", "Black's score, empty squares counted for the winner.", "discs", nil="not known"),
-        Field("move", "str", "Move that the game went on with: `f5`."),
-    ),
     "results": (
         Field("won", "float", "Wins, weighted.", "games", MOVER, since="1.1"),
         Field("drawn", "float", "Draws, weighted.", "games", since="1.1"),
@@ -349,7 +306,7 @@ SHAPES: dict[str, Shape] = {
         Field("score", "int", "Score of its search.", "discs", PLAYER),
         Field("level", "int", "Level of its search.", "level"),
     ),
-    "child": _added(
+    "child": added(
         "book.get.children",
         Field("move", "str", "`f5`, or `pa`."),
         Field("kind", "str", "`link`: to a position of the book. `leaf`: the best of the other moves."),
@@ -365,12 +322,12 @@ SHAPES: dict[str, Shape] = {
         Field("losses", "int", "Paths behind it to solved losses.", "paths", PLAYER),
         Field("results", "results", "Games through it; won and lost are the player's."),
     ),
-    "batch": _added(
+    "batch": added(
         "analyze.batch",
         Field("job", "int", "Number of the batch; it survives restarts and is never used again."),
         Field("items", "int", "Positions to be analysed.", "positions"),
     ),
-    "batch_page": _added(
+    "batch_page": added(
         "analyze.batch",
         Field("results", "[batch_result]", "In the order in which they were found."),
         Field("cursor", "int", "`after` of the next request."),
@@ -379,7 +336,7 @@ SHAPES: dict[str, Shape] = {
         Field("items", "int", "Positions of the batch.", "positions"),
         Field("answered", "int", "Positions that have a result or an error.", "positions"),
     ),
-    "batch_result": _added(
+    "batch_result": added(
         "analyze.batch",
         Field("item", "int", "Place in `items`, or among the positions of the file, from 0."),
         Field("id", "id", "The item's `id`; without one its place, or its line number in the file."),
@@ -396,8 +353,8 @@ SHAPES: dict[str, Shape] = {
             absent="no single one is",
         ),
     ),
-    "forgotten": _added("analyze.batch", Field("forgotten", "bool", "True.")),
-    "cleared": _added("cache.clear", Field("forgotten", "int", "Positions whose analyses were removed.", "positions")),
+    "forgotten": added("analyze.batch", Field("forgotten", "bool", "True.")),
+    "cleared": added("cache.clear", Field("forgotten", "int", "Positions whose analyses were removed.", "positions")),
     "jobs": (Field("jobs", "[job]", "Oldest first; of finished book jobs the last hundred."),),
     "job": (
         _JOB,
@@ -434,7 +391,10 @@ SHAPES: dict[str, Shape] = {
         Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="not over, or a batch"),
     ),
 }
-"""The fields of each shape, in the order in which they are documented."""
+for _satellite in satellites.present():
+    if _satellite.shapes:
+        SHAPES.update(load(_satellite.shapes))
+"""The fields of each shape, by its name."""
 
 SHAPES["book_event"] = (
     *SHAPES["book"],
@@ -442,82 +402,8 @@ SHAPES["book_event"] = (
     Field("op", "str", "Its operation."),
 )
 
-REPLIES: dict[str, tuple[str, ...]] = {
-    "ping": ("nothing",),
-    "hello": ("hello",),
-    "metrics": ("metrics",),
-    "status": ("status",),
-    "text": ("text",),
-    "analyze": ("analysis", "game", "analyses"),
-    "legal": ("legal",),
-    "analyze.batch": ("batch",),
-    "batch.results": ("batch_page",),
-    "batch.forget": ("forgotten",),
-    "cache.clear": ("cleared",),
-    "book.get": ("book_position", "book_positions"),
-    "games.get": ("played", "played_positions"),
-    "people.get": ("people_moves",),
-    "jobs": ("jobs",),
-    "cancel": ("cancelled",),
-    "shutdown": ("nothing",),
-}
-"""The shapes of each operation's final data; every other operation on the book has `job_result` and `BOOK_RESULTS`."""
-
-PARTIALS: dict[str, str] = {
-    "text": "printed",
-    "analyze": "analysis",
-    **{operation.name: "progress" for operation in OPERATIONS if operation.name not in REPLIES},
-}
-"""The shapes of partials, by operation."""
-
 EVENTS = {"job.<id>": "job_event", "book": "book_event", "status": "status"}
 """The shapes of events, by topic."""
-
-FINAL, PARTIAL, ERROR = "final", "partial", "error"
-
-_CARRYING = ("cancelled", "shutting_down")
-"""Error codes of an `analyze` that come with data."""
-
-
-def shape_faults(shape: str, data: object) -> list[str]:
-    """The differences of a map from a shape; empty where there are none."""
-    return faults(SHAPES, SHAPES[shape], data, shape)
-
-
-def final_faults(op: str, data: object) -> list[str]:
-    """The differences of the data of a final from the shape of its operation."""
-    if op not in REPLIES:
-        return faults(SHAPES, (*JOB_RESULT, *BOOK_RESULTS.get(op, ())), data, op)
-    attempts = [shape_faults(shape, data) for shape in REPLIES[op]]
-    return [] if [] in attempts else min(attempts, key=len)
-
-
-def event_faults(topic: str, data: object) -> list[str]:
-    """The differences of an event's map from its shape."""
-    return shape_faults(EVENTS["job.<id>" if topic.startswith("job.") else topic], data)
-
-
-def reply_faults(op: str | None, reply: object) -> list[str]:
-    """The differences of a whole reply from the protocol, its data included; ``op`` is None where it is not known."""
-    found = faults(SHAPES, ENVELOPE, _without_data(reply), "reply")
-    if found or not isinstance(reply, dict):
-        return found
-    kind, data = reply["type"], reply.get("data")
-    if reply["v"] != VERSION or kind not in (FINAL, PARTIAL, ERROR):
-        found.append(f"reply.v or reply.type: {reply['v']!r}, {kind!r}")
-    if (kind == ERROR) != ("error" in reply) or (kind != ERROR and "data" not in reply):
-        found.append(f"reply: a {kind} has {'no ' if kind == ERROR else ''}error, or no data")
-    if kind == ERROR:
-        found += _error_faults(op, reply)
-    elif kind == PARTIAL:
-        if op is not None:
-            found += shape_faults(PARTIALS[op], data) if op in PARTIALS else [f"{op}: has no partials"]
-        if op == "analyze" and not found and "done" not in reply["data"]:
-            found.append("analysis.done: missing in a partial")
-    elif op is not None:
-        found += final_faults(op, data)
-    return found
-
 
 ENVELOPE = (
     Field("v", "int", "Version of the protocol: 1."),
@@ -528,23 +414,3 @@ ENVELOPE = (
     Field("warnings", "[str]", "Unknown arguments and keys, at most 20 of each.", absent="there are none"),
 )
 """The keys of a reply beside `data`."""
-
-
-def _without_data(reply: object) -> object:
-    return {name: value for name, value in reply.items() if name != "data"} if isinstance(reply, dict) else reply
-
-
-def _error_faults(op: str | None, reply: dict[str, object]) -> list[str]:
-    error, data = reply.get("error"), reply.get("data")
-    assert isinstance(error, dict)
-    found = [] if error["code"] in ERROR_CODES else [f"error.code: {error['code']!r} is no code"]
-    if "\n" in error["message"]:
-        found.append("error.message: has more than one line")
-    if data is not None and op is not None:
-        if op != "analyze" or error["code"] not in _CARRYING:
-            found.append(f"{op}: an error {error['code']} with data")
-        else:
-            found += final_faults(op, data)
-            if not isinstance(data, dict) or data.get("finished") is not False:
-                found.append("data.finished: not false in an error")
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reply_fields import Field, Shape
+from .fields import Field, Shape
 
 JOB_RESULT: Shape = (
     Field("job", "int", "Number of the job; 0: done at once, and not listed by `jobs`."),
