@@ -31,16 +31,18 @@ def check_writable(option: str, path: str) -> None:
 
 def print_text(text: str) -> None:
     """Write to standard output and flush; a closed pipe is ignored. Other errors, such as a full disk, raise
-    `BadInput`, and all later output is discarded.
+    `BadInput`, and all later output is discarded, as after a `KeyboardInterrupt` that ends the wait for a reader.
     """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         return
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
         # Otherwise Python tries to write the rest again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise BadInput(f"standard output: {error.strerror}") from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import queue
 import threading
 import time
 from collections import deque
@@ -29,8 +30,8 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
-from .api import Api, ApiRefusal
-from .messages import BotTurn, Challenge, GameTable, Over, Rules
+from .api import PATIENCE_S, Api, ApiRefusal, ApiSilence
+from .messages import BotTurn, Challenge, GameTable, Over, Rules, site_id
 
 SERVER = "https://playstrategy.org"
 
@@ -54,6 +55,18 @@ _START_S = 30.0
 _REMEMBERED = 100
 """Finished games that the bot remembers."""
 
+_WAITING = 100
+"""Games of the site that wait for their turn; those beyond are not played."""
+
+_ERRANDS = 16
+"""Challenges whose answers wait to be sent; those beyond are not answered."""
+
+_FIRST_STATE_S = 120.0
+"""Seconds for the first state of a game."""
+_NEWS_S = 600.0
+"""Seconds beyond both clocks after which a game without a new move is given up."""
+_LONGEST_S = 86_400.0
+
 _FAULTS = 3
 """Faults of the engine at one move after which the bot resigns."""
 
@@ -75,22 +88,23 @@ def main(arguments: Sequence[str]) -> int:
         api = Api(options.server, read_secret(options.token, "token"), _tell, closing)
     except BadInput as error:
         parser.error(str(error))
-    try:
-        protocol = detected_protocol(command, groups)
-        bot = Bot(api, rules, command, protocol, groups, options.most, options.games)
-        with StoppedBySignals(interrupt):
-            try:
-                bot.run(upgrade=options.upgrade)
-            except KeyboardInterrupt:
-                bot.finish()
-    except (BadInput, EngineFault, ApiRefusal) as error:
-        _tell(str(error))
-        return 1
-    except (KeyboardInterrupt, InterruptedError):
-        pass
-    finally:
-        closing.set()
-        groups.stop()
+    with logs.without_waiting():
+        try:
+            protocol = detected_protocol(command, groups)
+            bot = Bot(api, rules, command, protocol, groups, options.most, options.games)
+            with StoppedBySignals(interrupt):
+                try:
+                    bot.run(upgrade=options.upgrade)
+                except KeyboardInterrupt:
+                    bot.finish()
+        except (BadInput, EngineFault, ApiRefusal) as error:
+            _tell(str(error))
+            return 1
+        except (KeyboardInterrupt, InterruptedError):
+            pass
+        finally:
+            closing.set()
+            groups.stop()
     return 0
 
 
@@ -134,7 +148,12 @@ class Bot:
         self._lock = threading.Lock()
         self._account = ""
         self._games: dict[str, threading.Thread] = {}
-        """Games in play, by id."""
+        """Games in play, by id, ``most`` at a time."""
+        self._waiting: deque[str] = deque()
+        """Games that the site has begun and that wait for a place."""
+        self._errands: queue.Queue[Callable[[], None]] = queue.Queue(_ERRANDS)
+        """Answers to challenges, which are posted on a thread of its own: events are heard meanwhile."""
+        self._leaving = threading.Event()
         self._accepted: dict[str, float] = {}
         """Accepted challenges whose games have not begun, and until when each keeps a place, in seconds of the
         monotonic clock: the game of a rematch has another id, and that of a challenge may be aborted at once.
@@ -156,6 +175,9 @@ class Bot:
                 raise BadInput(f"{quoted(self._account)} is not a bot's account: --upgrade makes it one, for good")
             self._api.post("/api/bot/account/upgrade")
         _tell(f"{self._account} waits for challenges")
+        self._leaving.clear()
+        self._poster = threading.Thread(target=self._post, name="answers", daemon=True)
+        self._poster.start()
         for event in self._api.lines("/api/stream/event"):
             self._take(event)
 
@@ -163,17 +185,22 @@ class Bot:
         """Tell the user that games are still played, and wait for their end, also those that were accepted and have not
         begun.
         """
+        self._leaving.set()
+        self._poster.join(PATIENCE_S)
         with self._lock:
             accepted = list(self._accepted)
         for game in accepted:
             self._begin(game)
-        with self._lock:
-            threads = list(self._games.values())
-        if threads:
-            _tell(f"finishing {plural(len(threads), 'game')}; Ctrl-C again ends now")
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.1)
+        told = False
+        while True:
+            with self._lock:
+                threads, waiting = list(self._games.values()), len(self._waiting)
+            if not threads:
+                return
+            if not told:
+                _tell(f"finishing {plural(len(threads) + waiting, 'game')}; Ctrl-C again ends now")
+            told = True
+            threads[0].join(0.1)
 
     def _take(self, event: dict[str, Any]) -> None:
         kind = event.get("type")
@@ -181,53 +208,95 @@ class Bot:
             if kind == "challenge":
                 self._answer(Challenge.read(event.get("challenge", {})))
             elif kind == "gameStart":
-                self._begin(str(event["game"]["id"]))
+                self._begin(site_id(event["game"]["id"]))
         except (BadInput, KeyError, TypeError) as error:
             _tell(f"an event that cannot be read: {error}")
-        except ApiRefusal as error:
-            # The challenge was withdrawn.
-            _tell(str(error))
 
     def _answer(self, challenge: Challenge) -> None:
         if challenge.opponent == self._account.lower():
             return
         with self._lock:
             self._accepted = {name: until for name, until in self._accepted.items() if until > time.monotonic()}
-            busy = len(self._games) + len(self._accepted) >= self._most
-        reason = self._rules.refusal(challenge) or ("later" if busy else "")
-        _tell(f"{challenge.opponent}'s challenge: {f'declined ({reason})' if reason else 'accepted'}")
-        where = f"/api/challenge/{quote(challenge.id, safe='')}"
-        if reason:
-            self._api.post(f"{where}/decline", {"reason": reason})
-            return
-        with self._lock:
-            self._accepted[challenge.id] = time.monotonic() + _START_S
+            busy = len(self._games) + len(self._waiting) + len(self._accepted) >= self._most
+            reason = self._rules.refusal(challenge) or ("later" if busy else "")
+            if not reason:
+                self._accepted[challenge.id] = time.monotonic() + _START_S
+        _tell(f"{challenge.opponent or 'anonymous'}'s challenge: {f'declined ({reason})' if reason else 'accepted'}")
         try:
-            self._api.post(f"{where}/accept")
+            self._errands.put_nowait(partial(self._reply, challenge.id, reason))
+        except queue.Full:
+            self._free(challenge.id)
+            _tell("too many challenges at once: this one is not answered")
+
+    def _post(self) -> None:
+        """Send the answers to challenges until the bot leaves and all are sent. Runs on a thread of its own."""
+        while True:
+            try:
+                errand = self._errands.get(timeout=0.1)
+            except queue.Empty:
+                if self._leaving.is_set():
+                    return
+                continue
+            try:
+                errand()
+            except (ApiRefusal, ApiSilence) as error:
+                # The challenge was withdrawn.
+                _tell(str(error))
+            except InterruptedError:
+                return
+
+    def _reply(self, challenge: str, reason: str) -> None:
+        """Decline a challenge for a reason or, without one, accept it."""
+        if reason:
+            self._api.post(f"/api/challenge/{challenge}/decline", {"reason": reason})
+            return
+        try:
+            self._api.post(f"/api/challenge/{challenge}/accept")
         except ApiRefusal:
-            with self._lock:
-                self._accepted.pop(challenge.id, None)
+            self._free(challenge)
             raise
 
+    def _free(self, challenge: str) -> None:
+        """Give up the place of a challenge whose game does not begin."""
+        with self._lock:
+            self._accepted.pop(challenge, None)
+
     def _begin(self, game: str) -> None:
+        """Play a game, at once or when a place is free."""
         with self._lock:
             # A game has the id of its challenge, unless it is a rematch.
             self._accepted.pop(game, None)
-            if game in self._games or game in self._finished:
+            if game in self._games or game in self._waiting or game in self._finished:
                 return
-            thread = threading.Thread(target=self._game, args=(game,), name=f"game {game}", daemon=True)
-            self._games[game] = thread
-        thread.start()
+            full = len(self._waiting) >= _WAITING
+            if not full:
+                self._waiting.append(game)
+                self._fill()
+        if full:
+            _tell(f"game {game} is not played: {plural(_WAITING, 'game')} wait already")
+
+    def _fill(self) -> None:
+        """Start games that wait as long as places are free; the lock is held."""
+        while self._waiting and len(self._games) < self._most:
+            game = self._waiting.popleft()
+            self._games[game] = threading.Thread(target=self._game, args=(game,), name=f"game {game}", daemon=True)
+            self._games[game].start()
 
     def _game(self, game: str) -> None:
         try:
             with contextlib.suppress(InterruptedError):
                 _Game(self._api, game, self._account, self._player).play(partial(self._over, game))
-        except (ApiRefusal, BadInput) as error:
+        except (ApiRefusal, ApiSilence, BadInput) as error:
             _tell(f"game {game}: {error}")
         finally:
             with self._lock:
-                self._games.pop(game, None)
+                self._leave(game)
+
+    def _leave(self, game: str) -> None:
+        """Note that a game is no longer played, and let the next one begin; the lock is held."""
+        if self._games.pop(game, None):
+            self._finished.append(game)
+            self._fill()
 
     def _player(self) -> EngineClient:
         return start_player(self._command, self._protocol, groups=self._groups)
@@ -241,8 +310,7 @@ class Bot:
                 date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
                 write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
             # The next game may begin while this one's engine ends.
-            self._games.pop(game, None)
-            self._finished.append(game)
+            self._leave(game)
 
 
 class _Game:
@@ -261,45 +329,54 @@ class _Game:
     def play(self, over: Callable[[Over], None]) -> None:
         """Play the game to its end, then call ``over`` and end the engine.
 
-        Raises `ApiRefusal` if the site refuses the stream or a resignation, `BadInput` for a stream that cannot be
-        read, and `InterruptedError` when the bot ends first.
+        Raises `ApiRefusal` if the site refuses the stream or a resignation, `ApiSilence` if it says nothing new for
+        longer than both clocks have, `BadInput` for a stream that cannot be read, and `InterruptedError` when the bot
+        ends first.
         """
+        known = -1
+        self._api.expect(self._stream, _FIRST_STATE_S)
         try:
-            for message in self._api.lines(self._stream):
-                event = self._table.hear(message)
-                if isinstance(event, Over):
-                    over(event)
-                    return
-                if event is not None:
-                    self._move(event)
+            while True:
+                for message in self._api.lines(self._stream):
+                    event = self._table.hear(message)
+                    if isinstance(event, Over):
+                        over(event)
+                        return
+                    if self._table.count > known and self._table.left_s:
+                        known = self._table.count
+                        self._api.expect(self._stream, min(self._table.left_s + _NEWS_S, _LONGEST_S))
+                    if event is not None and not self._move(event):
+                        break
         finally:
+            self._api.forget(self._stream)
             if self._player is not None:
                 self._player.close()
 
-    def _move(self, turn: BotTurn) -> None:
-        """Send the engine's move, or resign."""
+    def _move(self, turn: BotTurn) -> bool:
+        """Send the engine's move, or resign. Returns False if there was no answer: a new stream shows whether the site
+        has it.
+        """
         move = self._chosen(turn)
         if move is None:
             self._api.post(f"{self._where}/resign")
-            return
-        for _ in range(2):
-            name = self._table.move_name(turn.record.final, move)
-            try:
-                self._api.post(f"{self._where}/move/{quote(name, safe='@')}")
-                self._table.moved()
-                return
-            except ApiRefusal as refusal:
-                # If the game has gone on or ended meanwhile, the stream says so.
-                _tell(f"{move_text(move)} was refused: {refusal}")
-                if refusal.status != 400 or not self._table.other_ranks():
-                    return
+            return True
+        try:
+            self._api.post(f"{self._where}/move/{quote(self._table.move_name(self._table.position, move), safe='@')}")
+            self._table.moved()
+        except ApiRefusal as refusal:
+            # If the game has gone on or ended meanwhile, the stream says so.
+            _tell(f"{move_text(move)} was refused: {refusal}")
+        except ApiSilence as silence:
+            _tell(f"{move_text(move)}: {silence}")
+            return False
+        return True
 
     def _chosen(self, turn: BotTurn) -> int | None:
         """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
         at one move None is returned.
         """
         begun = time.monotonic()
-        if turn.record.final.must_pass:
+        if not turn.record.final.moves:
             return PASS
         for _ in range(_FAULTS):
             try:

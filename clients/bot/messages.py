@@ -1,14 +1,15 @@
 """Messages of PlayStrategy's API for bots, a fork of lichess's: challenges, and games that go on. No I/O.
 
-Both streams have one JSON object a line. The side that moves first, Black in Othello, is ``p1``, or ``white`` where the
-fork has kept the word of chess:
+Both streams have one JSON object a line. The side that moves first, Black in Othello, is ``p1``:
 
     {"type": "challenge", "challenge": {"id": "7pGLxJ4F", "challenger": {"id": "ann", "name": "Ann", "title": null},
      "variant": {"key": "flipello"}, "rated": false, "timeControl": {"type": "clock", "limit": 300, "increment": 3}}}
     {"type": "gameState", "moves": "P@f4 P@d3", "wtime": 298000, "btime": 300000, "status": "started"}
 
-Source: playstrategy-api.yaml in the repository Mind-Sports-Games/api. The document has no example of Othello: moves are
-read with and without ``P@``, with ranks counted from above or below, and written in the way of the moves so far.
+Ranks are counted from below, so that the initial discs are mirrored. A pass is the lowest square, counted so, with a
+disc of the side that passes, written twice (``c3c3``), and always a move of its own; a game ends with the second pass
+in a row or on a full board. Sources: playstrategy-api.yaml in the repository Mind-Sports-Games/api; the modules bot and
+challenge of Mind-Sports-Games/lila; the test of Flipello in Mind-Sports-Games/strategygames.
 """
 
 from __future__ import annotations
@@ -19,25 +20,34 @@ from typing import Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import ClockTerms, GameRecord, PlayedMove, plain_name
-from desdaemon.protocol.othello.notation import START, Position, parse_move, play_moves, square_text
+from desdaemon.protocol.othello.notation import START, Position, illegal_move, parse_move, square_text
 from desdaemon.protocol.othello.rules import PASS, squares
 
 OTHELLO = "flipello"
 """The site's key of Othello among its variants."""
 
-_START_PLACEMENTS = ("8/8/8/3pP3/3Pp3/8/8/8", "8/8/8/3Pp3/3pP3/8/8/8")
-"""The start of Othello in the site's FEN, as it is and mirrored top to bottom."""
+_START_PLACEMENT = "8/8/8/3pP3/3Pp3/8/8/8"
+"""The start of Othello in the site's FEN."""
 
 PLAYING = ("created", "started")
 """Statuses of a game in play."""
 
-# A pass is written as a move from a square to itself.
-_MOVE = re.compile(r"(?:(?P<piece>[A-Za-z])@)?(?P<square>[a-h][1-8])(?P<pass>(?P=square))?")
-_SIDES = {"p1": "black", "white": "black", "p2": "white", "black": "white"}
+_MOVE = re.compile(r"P@([a-h][1-8])")
+_PASS = re.compile(r"([a-h][1-8])\1")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+_SIDES = {"p1": "black", "p2": "white"}
 """The sides, by the site's words for the players who move first and second."""
 
 _OTHER_RANKS = 56
 """Exclusive-or with this mirrors a square top to bottom."""
+
+
+def site_id(value: object) -> str:
+    """Return an id of the site, of a challenge or a game. Raises `BadInput` for anything else."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise BadInput(f"{quoted(str(value)[:40])} is no id")
+    return value
 
 
 class Challenge(NamedTuple):
@@ -47,7 +57,7 @@ class Challenge(NamedTuple):
 
     id: str
     opponent: str
-    """The challenger's id in lower case."""
+    """The challenger's id in lower case; "" for somebody without an account."""
     bot: bool
     variant: str
     rated: bool
@@ -62,12 +72,15 @@ class Challenge(NamedTuple):
         """
         try:
             who, control = data["challenger"], data["timeControl"]
+            anonymous = {"id": "", "title": None}
+            who = anonymous if who is None else who
             clock = None
             if control["type"] == "clock":
-                clock = float(control["limit"]), float(control["increment"])
+                # A clock with a delay has that in place of an increment.
+                clock = float(control["limit"]), float(control.get("increment", control.get("delay", 0)))
             variant = str(data["variant"]["key"])
             return cls(
-                str(data["id"]),
+                site_id(data["id"]),
                 str(who["id"]).lower(),
                 who.get("title") == "BOT",
                 variant,
@@ -94,6 +107,8 @@ class Rules(NamedTuple):
 
     def refusal(self, challenge: Challenge) -> str:
         """Return the API's reason for declining a challenge; "" to accept."""
+        if not challenge.opponent:
+            return "noAnon"
         welcome = self.bots if challenge.bot else self.people
         if challenge.variant != OTHELLO or not challenge.usual_start:
             return "variant"
@@ -134,10 +149,12 @@ class GameTable:
         self._black = True
         """Whether the bot is Black; meaningless before the first message."""
         self._record = GameRecord(START, ())
-        self._prefix = "P@"
-        """The text before the square of a move."""
-        self._from_below = True
-        """Whether ranks are counted from below, as in chess; then the initial discs are mirrored."""
+        self.position = START
+        """The position after all moves, among them passes after the end."""
+        self.count = 0
+        """The number of moves, with those passes."""
+        self.left_s = 0.0
+        """The seconds on both clocks."""
         self._begun = False
         """Whether the first message has come."""
         self._answered = -1
@@ -160,46 +177,32 @@ class GameTable:
             return None
         if not isinstance(state, Mapping):
             raise BadInput("a game without its state")
-        self._record = self._record._replace(moves=self._moves(str(state.get("moves", ""))))
+        self._play(str(state.get("moves", "")))
         status = str(state.get("status", ""))
         if status not in PLAYING:
             return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))
-        if self._record.final.must_pass and self._record.final.black_to_move != self._black:
-            # The opponent's pass may be left out. If it is not, the site refuses the move, and the pass comes.
-            self._record = self._record._replace(moves=(*self._record.moves, PlayedMove(PASS, 0.0)))
-        final, count = self._record.final, len(self._record.moves)
-        if final.over or final.black_to_move != self._black or count <= self._answered:
+        times = _ms(state.get("wtime", 0)), _ms(state.get("btime", 0))
+        self.left_s = sum(times) / 1000
+        # Who has no disc cannot write a pass.
+        if self.position.black_to_move != self._black or self.count <= self._answered or not self.position.player:
             return None
-        left = state.get("wtime" if self._black else "btime", state.get("p1time" if self._black else "p2time", 0))
-        return BotTurn(self._record, _ms(left))
+        return BotTurn(self._record, times[0 if self._black else 1])
 
     def moved(self) -> None:
         """Note that the site has taken the bot's move: messages of this stream about positions up to the last one, such
         as those about a draw that was offered meanwhile, are no turns.
         """
-        self._answered = len(self._record.moves)
+        self._answered = self.count
 
-    def move_name(self, position: Position, move: int) -> str:
-        """Return a move in the API's notation.
-
-        A pass is the lowest square, in the API's coordinates, with a disc of the side to move, written twice: ``d4d4``.
-        """
+    @staticmethod
+    def move_name(position: Position, move: int) -> str:
+        """Return a move in the site's notation. Who passes must have a disc."""
         if move != PASS:
-            return self._prefix + self._square(move)
-        first = min((square ^ _OTHER_RANKS if self._from_below else square) for square in squares(position.player))
-        return square_text(first).lower() * 2
-
-    def other_ranks(self) -> bool:
-        """Count ranks from the opposite side from now on. Call this when the server has refused the first move of a
-        game. If the game has moves already, this changes nothing and returns False, otherwise it returns True.
-        """
-        if self._record.moves:
-            return False
-        self._from_below = not self._from_below
-        return True
+            return f"P@{square_text(move ^ _OTHER_RANKS).lower()}"
+        return square_text(min(square ^ _OTHER_RANKS for square in squares(position.player))).lower() * 2
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        black, white = (self._player(message, *names) for names in (("p1", "white"), ("p2", "black")))
+        black, white = (self._player(message, side) for side in ("p1", "p2"))
         if self._account not in (black[0], white[0]):
             raise BadInput("a game of others")
         key = message.get("variant", {}).get("key", "") if isinstance(message.get("variant"), Mapping) else ""
@@ -217,44 +220,39 @@ class GameTable:
         self._answered = -1
 
     @staticmethod
-    def _player(message: Mapping[str, Any], *names: str) -> tuple[str, str]:
-        """Return the id, in lower case, and the name of the player under the first of the keys ``names`` that the
-        message has. Both are "" if it has none.
-        """
-        for name in names:
-            player = message.get(name)
-            if isinstance(player, Mapping):
-                identity = str(player.get("id", ""))
-                return identity.lower(), plain_name(str(player.get("name", identity)))
-        return "", ""
+    def _player(message: Mapping[str, Any], side: str) -> tuple[str, str]:
+        """Return the id, in lower case, and the name of a player; both are "" for none."""
+        player = message.get(side)
+        if not isinstance(player, Mapping):
+            return "", ""
+        identity = str(player.get("id", ""))
+        return identity.lower(), plain_name(str(player.get("name", identity)))
 
-    def _moves(self, text: str) -> tuple[PlayedMove, ...]:
-        """Return the moves in the site's text, forced passes added, and note how the site writes them, for `move_name`.
-        Raises `BadInput` for text that is no move and for an illegal move.
-        """
-        plain: list[int] = []
-        for token in text.split():
-            match = _MOVE.fullmatch(token)
-            if match is None:
-                plain.append(parse_move(token))
-                continue
-            if not match["pass"]:
-                self._prefix = f"{match['piece']}@" if match["piece"] else ""
-            plain.append(PASS if match["pass"] else parse_move(match["square"]))
-        if plain:
-            # In the mirrored start Black has no first move that is legal in the standard one.
-            self._from_below = not START.moves >> plain[0] & 1
-        mirror = _OTHER_RANKS if self._from_below else 0
-        moves = play_moves(START, [move if move == PASS else move ^ mirror for move in plain]).moves
-        return tuple(PlayedMove(move, 0.0) for move in moves)
-
-    def _square(self, move: int) -> str:
-        return square_text(move ^ _OTHER_RANKS if self._from_below else move).lower()
+    def _play(self, text: str) -> None:
+        """Note the moves in the site's text. Raises `BadInput` for text that is no move and for an illegal move."""
+        position, moves = START, []
+        words = text.split()
+        for number, word in enumerate(words, 1):
+            over = position.over
+            if _PASS.fullmatch(word) and not position.moves:
+                move = PASS
+                position = Position(position.opponent, position.player, not position.black_to_move)
+            elif placed := _MOVE.fullmatch(word):
+                move = parse_move(placed[1]) ^ _OTHER_RANKS
+                if not position.moves >> move & 1:
+                    raise BadInput(illegal_move(position, move, number))
+                position = position.after(move)
+            else:
+                raise BadInput(f"{quoted(word)} (move {number}) is no move here")
+            if not over:
+                moves.append(PlayedMove(move, 0.0))
+        self._record = self._record._replace(moves=tuple(moves))
+        self.position, self.count = position, len(words)
 
 
 def _is_start(fen: object) -> bool:
     """Return whether ``fen`` stands for the position that Othello begins with; None and "" do."""
-    return fen in (None, "", "startpos") or re.split(r"[\[ ]", str(fen))[0] in _START_PLACEMENTS
+    return fen in (None, "", "startpos") or re.split(r"[\[ ]", str(fen))[0] == _START_PLACEMENT
 
 
 def _ms(value: object) -> float:

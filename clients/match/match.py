@@ -65,7 +65,7 @@ _NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
 
 
 def main(arguments: list[str]) -> int:
-    """Run a match. Returns the exit status; a bad command line ends the program with status 2.
+    """Run a match and print its report. Returns the exit status; a bad command line ends the program with status 2.
 
     After a signal that ended the match the status is 128 plus the signal's number. It is 1 if a program cannot be used
     or fails in every game, or if a file cannot be written, otherwise 0.
@@ -76,15 +76,29 @@ def main(arguments: list[str]) -> int:
         asked = _asked(options)
     except BadInput as error:
         parser.error(str(error))
+    with logs.without_waiting():
+        status, text = _held(asked, options)
+        try:
+            # Last, since nobody may read it; signals end it as they end other programs.
+            print_text(text)
+        except BadInput as error:
+            _mention(str(error))
+            return 1
+    return status
+
+
+def _held(asked: _Asked, options: argparse.Namespace) -> tuple[int, str]:
+    """Hold a match, write its files, and return the exit status and the report."""
     groups = ProcessGroups()
     begun = time.time()
+    text = ""
     with ExitStack() as ends, StoppedBySignals(ends.close) as signals:
         ends.callback(groups.stop)
         try:
             solver = _solver(ends.enter_context(Engine(threads=1))) if options.adjudicate else None
             setting, openings = _setting(asked, options, groups, solver)
             if signals.number:
-                return 128 + signals.number
+                return 128 + signals.number, ""
             programs = _identities(setting)
             if options.book_results:
                 check_book(options.book_results, groups)
@@ -94,8 +108,8 @@ def main(arguments: list[str]) -> int:
                     tuner = Tuner(setting, asked.tuned, journal, groups, options.seed)
                     ending = tuner.run()
                     program = setting.programs[0]
-                    print_text(tuner.report(f"{command_text(program.command)}, {program.control.text}"))
-                    return _status(ending, signals)
+                    text = tuner.report(f"{command_text(program.command)}, {program.control.text}")
+                    return _status(ending, signals), text
                 page = _page(setting, options.page)
                 ending = Match(setting, journal, groups, page).run()
                 if page:
@@ -103,7 +117,7 @@ def main(arguments: list[str]) -> int:
                 about = _about(options, setting, openings, ending, begun, resumed)
                 names = _names(setting, journal.games)
                 result = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
-                _write(options, setting, result, ending, about, programs)
+                text = _write(options, setting, result, ending, about, programs)
                 if options.book_results and ending.kind != "stopped":
                     # The match has ended its own process groups.
                     counting = ProcessGroups()
@@ -112,10 +126,10 @@ def main(arguments: list[str]) -> int:
                     _mention(f"{plural(counted, 'game')} counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:
-                return 128 + signals.number
+                return 128 + signals.number, text
             _mention(str(error))
-            return 1
-    return _status(ending, signals)
+            return 1, text
+    return _status(ending, signals), text
 
 
 def _status(ending: Ending, signals: StoppedBySignals) -> int:
@@ -527,7 +541,8 @@ def _write(
     ending: Ending,
     about: dict[str, Any],
     programs: list[dict[str, Any]],
-) -> None:
+) -> str:
+    """Write the files that were asked for. Returns what goes to standard output."""
     heading = _heading(setting, result.names)
     text = report(result, heading, [program.control for program in setting.programs])
     written = json.dumps(json_report(result, about, programs), indent=1)
@@ -538,8 +553,9 @@ def _write(
             Path(options.json).write_text(written + "\n", encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--json {quoted(options.json)}: {error.strerror}") from None
-    if ending.kind != "error" or result.games:
-        print_text(written + "\n" if options.json == "-" else text)
+    if ending.kind == "error" and not result.games:
+        return ""
+    return written + "\n" if options.json == "-" else text
 
 
 def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame]:

@@ -130,12 +130,16 @@ def echo(text: str) -> None:
     """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores output
     errors.
     """
-    line = text if text.endswith("\n") or not text else text + "\n"
+    put(text if text.endswith("\n") or not text else text + "\n")
+
+
+def put(text: str) -> None:
+    """Print a text to standard error as it is. Ignores output errors."""
     try:
         if _output is not None:
-            _output.write(line)
+            _output.write(text)
         else:
-            sys.stderr.write(line)
+            sys.stderr.write(text)
             sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
         return
@@ -145,9 +149,13 @@ def echo(text: str) -> None:
 def without_waiting() -> Iterator[None]:
     """Let no message in this block wait for the reader of standard error: `UnreadOutput` writes them.
 
-    It is for programs whose loop must go on, and hear Ctrl-C, whoever reads what they say.
+    It is for programs whose loop must go on, and hear Ctrl-C, whoever reads what they say. Where something else stands
+    in the place of standard error, nothing changes.
     """
     global _output
+    if sys.stderr is not sys.__stderr__:
+        yield
+        return
     from .output import UnreadOutput
 
     _output = UnreadOutput(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import platform
+from . import logs, platform
 
 
 def watched() -> bool:
@@ -30,18 +30,10 @@ class ProgressLine:
         """Replace the text, cut to the terminal's width; "" clears the line."""
         if self.live and (text or self._shown):
             self._shown = bool(text)
-            self._write(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
+            logs.put(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
 
     def clear(self) -> None:
         self.show("")
-
-    @staticmethod
-    def _write(text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return
 
 
 def paged(text: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import referee
 from checkout import IMPORT
+from held_pipe import full_pipe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretended_players import fake
@@ -602,3 +603,37 @@ def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
         assert run(f"self {first} -level 3", f"self {second} -level 3", "--json", account, games=8) == 0
         found = json.loads(account.read_text())
         assert (found["games"], found["pairings"][0]["faults"]) == (8, [{}, {}])
+
+
+@pytest.mark.parametrize("held", ["stdout", "stderr"])
+def test_nobody_needs_to_read_what_a_match_says(held: str, tmp_path: Path) -> None:
+    """Its files are written, and Ctrl-C ends it."""
+    openings, account = tmp_path / "openings.txt", tmp_path / "account.json"
+    openings.write_text("f5d6c3\n")
+    match = ["match", fake("gtp", "first"), fake("gtp", "last"), "--openings", str(openings), "--games", "4"]
+    code = IMPORT + "from desdaemon.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    with full_pipe() as pipe:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *match, "--json", str(account)],
+            stdout=pipe if held == "stdout" else subprocess.DEVNULL,
+            stderr=pipe if held == "stderr" else subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        try:
+            deadline = time.monotonic() + 120
+            while not (account.exists() and account.read_text().endswith("}\n")):
+                assert process.poll() is None or held == "stderr"
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            if held == "stderr":
+                assert process.wait(120) == 0
+            else:
+                # It may not have begun to wait for its reader yet.
+                while process.poll() is None and time.monotonic() < deadline:
+                    process.send_signal(signal.SIGINT)
+                    time.sleep(0.2)
+                assert process.wait(0) in (130, -signal.SIGINT)
+        finally:
+            process.kill()
+            process.wait()
+    assert json.loads(account.read_text())["status"] == "finished"

@@ -1,6 +1,8 @@
-"""A small site with the API that bots play by: accounts, challenges, games against a player who moves at random.
+"""A small site that says what PlayStrategy says to bots: accounts, challenges, games against a random player.
 
-It keeps the rules and the clocks itself. Broken streams, refusals to slow down and a mirrored board can be asked for.
+It keeps the rules and the clocks itself. A move is ``P@`` and a square with ranks counted from below; a pass, also the
+other player's, is a move of its own that comes a moment later, and a game ends with the second pass in a row or on a
+full board. Broken streams, refusals to slow down and requests that are never answered can be asked for.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ TOKEN = "secret-word"
 class Game:
     """A game between the bot and the random player; the side that moves first is p1."""
 
-    def __init__(self, name: str, bot_first: bool, seconds: float, from_below: bool, seed: int) -> None:
-        self.name, self.bot_first, self.from_below = name, bot_first, from_below
+    def __init__(self, name: str, bot_first: bool, seconds: float, seed: int) -> None:
+        self.name, self.bot_first = name, bot_first
         self.cells = referee.start()
         self.first_moves = True
         """The side that moves first is to move."""
@@ -53,10 +55,8 @@ class Game:
     def written(self, move: int | None) -> str:
         """As the site writes a move: a pass from the lowest own disc to itself."""
         if move is None:
-            own = [at for at in range(64) if self.cells[at // 8][at % 8] == referee.MINE]
-            lowest = min(square ^ 56 if self.from_below else square for square in own)
-            return self.text(lowest) * 2
-        return f"P@{self.text(move ^ 56 if self.from_below else move)}"
+            return self.text(min(at ^ 56 for at in range(64) if self.cells[at // 8][at % 8] == referee.MINE)) * 2
+        return f"P@{self.text(move ^ 56)}"
 
     @staticmethod
     def text(square: int) -> str:
@@ -73,10 +73,16 @@ class Game:
                 self.refused += 1
                 return False
             self.make(text)
-            while self.status == "started" and not self.bots_turn:
-                self.reply()
             self.news.notify_all()
         return True
+
+    def reply_soon(self) -> None:
+        """Ann's move, after her state has been shown."""
+        time.sleep(0.02)
+        with self.news:
+            if self.status == "started" and not self.bots_turn:
+                self.reply()
+                self.news.notify_all()
 
     def reply(self) -> None:
         self.make(self.random.choice(sorted(self.options())))
@@ -93,7 +99,8 @@ class Game:
         self.cells = referee.passed(self.cells) if move is None else referee.play(self.cells, move)
         self.first_moves = not self.first_moves
         self.moves.append(text)
-        if referee.game_over(self.cells):
+        passed_twice = [one[:2] == one[2:] for one in self.moves[-2:]] == [True, True]
+        if passed_twice or not referee.empties(self.cells) or len({cell for row in self.cells for cell in row}) < 3:
             first = referee.final_score(self.cells) * (1 if self.first_moves else -1)
             self.status, self.winner = ("variantEnd", "p1" if first > 0 else "p2") if first else ("draw", "")
 
@@ -110,8 +117,8 @@ class Game:
             "id": self.name,
             "variant": {"key": "flipello", "name": "Othello"},
             "clock": {"initial": 60000, "increment": 0},
-            "white": first,
-            "black": second,
+            "p1": first,
+            "p2": second,
             "initialFen": "startpos",
             "state": self.state(),
         }
@@ -126,10 +133,13 @@ class Site:
         breaks: int = 0,
         cleanly: bool = False,
         slow_down: int = 0,
-        from_below: bool = True,
         seconds: float = 600.0,
+        unanswered: str = "",
     ) -> None:
-        self.breaks, self.slow_down, self.from_below, self.seconds = breaks, slow_down, from_below, seconds
+        self.breaks, self.slow_down, self.seconds = breaks, slow_down, seconds
+        self.unanswered = unanswered
+        """A pattern of the paths of posts that are never answered; "" for none."""
+        self.ended = threading.Event()
         self.cleanly = cleanly
         """Streams end between two lines, not in the middle of one."""
         self.title = "BOT"
@@ -138,7 +148,7 @@ class Site:
         self.asked: list[str] = []
         self.declined: dict[str, str] = {}
         self.posts = 0
-        self.news = threading.Condition()
+        self.news = threading.Condition(threading.RLock())
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": self}))
         self.server.daemon_threads = True
 
@@ -156,6 +166,7 @@ class Site:
         try:
             yield self
         finally:
+            self.ended.set()
             self.server.shutdown()
             thread.join()
             self.server.server_close()
@@ -186,10 +197,15 @@ class Site:
             if not any(challenge["id"] == name for challenge in self.waiting):
                 return False
             self.waiting = [challenge for challenge in self.waiting if challenge["id"] != name]
-            number = len(self.games)
-            self.games[name] = Game(name, number % 2 == 0, self.seconds, self.from_below, number)
-            self.news.notify_all()
+            self.start(name)
         return True
+
+    def start(self, name: str) -> None:
+        """Start a game, also without a challenge."""
+        with self.news:
+            number = len(self.games)
+            self.games[name] = Game(name, number % 2 == 0, self.seconds, number)
+            self.news.notify_all()
 
     def decline(self, name: str, reason: str) -> bool:
         with self.news:
@@ -227,16 +243,23 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(429, {"error": "Too many requests"})
             return
         path = unquote(self.path)
+        if site.unanswered and re.search(site.unanswered, path):
+            site.ended.wait()
+            return
+        game = None
         if found := re.fullmatch(r"/api/challenge/(\w+)/(accept|decline)", path):
             reason = body.partition("reason=")[2]
             done = site.accept(found[1]) if found[2] == "accept" else site.decline(found[1], reason)
         elif found := re.fullmatch(r"/api/bot/game/(\w+)/move/(\S+)", path):
-            done = site.games[found[1]].play(found[2])
+            game = site.games[found[1]]
+            done = game.play(found[2])
         elif path == "/api/bot/account/upgrade":
             site.title, done = "BOT", True
         else:
             done = False
         self.answer(200 if done else 400, {"ok": True} if done else {"error": "it cannot be done"})
+        if game and done:
+            game.reply_soon()
 
     def answer(self, status: int, data: dict[str, Any]) -> None:
         body = json.dumps(data).encode()

@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 from bot_site import TOKEN, Site
+from held_pipe import full_pipe
 from pretended_players import fake
 
 from desdaemon.clients.bot import api
@@ -55,9 +56,9 @@ def token(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def running(site: Site, token: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def running(site: Site, token: Path, *options: str, says: int = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "desdaemon", "bot", str(token), "--server", site.url, *options]
-    bot = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    bot = subprocess.Popen(command, stderr=says, stdin=subprocess.DEVNULL, text=True)
     try:
         yield bot
     finally:
@@ -93,17 +94,17 @@ def play(site: Site, token: Path, games: int, *options: str, at_once: int = 1) -
     return said
 
 
-@pytest.mark.parametrize("from_below", [True, False])
-def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token: Path, from_below: bool) -> None:
-    site = Site(from_below=from_below)
-    said = play(site, token, 2, "--games", str(tmp_path / "games.pgn"))
+def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token: Path) -> None:
+    """No move is sent out of turn: a pass of either side is a move of its own."""
+    site = Site()
+    said = play(site, token, 4, "--games", str(tmp_path / "games.pgn"))
     assert "ann's challenge: accepted" in said
-    assert [game.bot_first for game in site.games.values()] == [True, False]
+    assert [game.bot_first for game in site.games.values()] == [True, False] * 2
+    assert any(move[:2] == move[2:] for game in site.games.values() for move in game.moves)
     games = list(read_games(str(tmp_path / "games.pgn")))
-    assert [(game.record.black, game.record.white) for game in games] == [("TheBot", "Ann"), ("Ann", "TheBot")]
+    assert [(game.record.black, game.record.white) for game in games] == [("TheBot", "Ann"), ("Ann", "TheBot")] * 2
     assert all(game.record.final.over for game in games)
-    # Only the first move ever may be written the wrong way.
-    assert [game.refused for game in site.games.values()] == [0 if from_below else 1, 0]
+    assert [game.refused for game in site.games.values()] == [0] * 4
 
 
 @pytest.mark.parametrize("cleanly", [False, True])
@@ -302,14 +303,14 @@ def test_a_move_is_not_thought_about_again_when_its_state_comes_again(tmp_path: 
 
 
 def test_a_first_move_whose_answer_is_lost_does_not_end_the_game(tmp_path: Path) -> None:
-    """It is sent again and refused, as is the other way of writing it."""
+    """It is sent again and refused."""
     played = ["P@d6", "P@d6 P@c6"]
     script = Script(
         {EVENTS: [START_ONE], GAME: states("", *played, end="resign")},
-        lambda path: "Not your turn" if "/move/" in path and len(script.posts) <= 2 else "",
+        lambda path: "Not your turn" if "/move/" in path and len(script.posts) <= 1 else "",
     )
     heard(scripted(script, games=str(tmp_path / "games.txt")))
-    assert len(script.posts) == 3
+    assert len(script.posts) == 2
     assert [len(game.record.moves) for game in read_games(str(tmp_path / "games.txt"))] == [2]
 
 
@@ -381,6 +382,134 @@ def test_what_strangers_send_is_shown_without_control_characters(
     assert "\x1b" not in said
 
 
+# Whatever the site sends is bounded
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\udfff\x00", "a/../b", "", 5, None])
+def test_a_strange_id_is_told_and_the_next_challenge_answered(name: object, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = challenge("one")
+    strange["challenge"]["id"] = name
+    begun = {"type": "gameStart", "game": {"id": name}}
+    script = Script({EVENTS: [strange, begun, {**challenge("two"), "type": "challenge"}]})
+    bot = Bot(script, Rules(), command_of(fake("gtp")), "gtp", ProcessGroups(), 1, "")
+    heard(bot)
+    assert script.posts == ["/api/challenge/two/decline generic"]
+    assert capsys.readouterr().err.count("an event that cannot be read") == 2
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_games_that_the_site_starts_are_played_so_many_at_a_time(most: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those without a place wait, a hundred at most."""
+    gate = threading.Event()
+    playing: set[str] = set()
+    at_once: list[int] = []
+
+    def stream(name: str) -> Iterator[dict[str, Any]]:
+        playing.add(name)
+        at_once.append(len(playing))
+        gate.wait(WAIT_S)
+        playing.remove(name)
+        yield states("", end="aborted")[0] | {"state": {"moves": "", "status": "aborted"}}
+
+    names = [f"game{number}" for number in range(300)]
+    script = Script({EVENTS: [{"type": "gameStart", "game": {"id": name}} for name in names]})
+    script.streams |= {f"/api/bot/game/stream/{name}": stream(name) for name in names}  # type: ignore[misc]
+    before = threading.active_count()
+    bot = scripted(script, most=most)
+    with pytest.raises(InterruptedError):
+        bot.run()
+    assert threading.active_count() - before <= most + 1
+    gate.set()
+    bot.finish()
+    assert max(at_once) <= most
+    assert len(at_once) == most + 100
+    assert capsys.readouterr().err.count("is not played: 100 games wait already") == 300 - len(at_once)
+
+
+@pytest.mark.parametrize("unanswered", ["/game/game0/move", "/(accept|decline)$"])
+def test_a_request_without_an_answer_blocks_no_other_game(token: Path, unanswered: str) -> None:
+    site = Site(unanswered=unanswered)
+    options = ("--accept", "people", "--engine", "self -l 1", "--most", "2")
+    with site.running():
+        if "accept" in unanswered:
+            site.challenge("asked")
+        site.start("game0")
+        with running(site, token, *options) as bot:
+            if "accept" not in unanswered:
+                until(lambda: "/api/bot/game/stream/game0" in site.asked, bot, site)
+                site.start("game1")
+            name = "game1" if "game1" in site.games else "game0"
+            until(lambda: site.games[name].status != "started", bot, site)
+    assert site.games[name].status in ("variantEnd", "draw")
+
+
+@contextmanager
+def speaking(answer: Iterator[bytes]) -> Iterator[api.Api]:
+    """A site that answers every request with these pieces."""
+    closing = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def speak(one: socket.socket) -> None:
+            with contextlib.suppress(OSError), one:
+                one.recv(4096)
+                for piece in answer:
+                    one.sendall(piece)
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=speak, args=(server.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield api.Api(f"http://127.0.0.1:{server.getsockname()[1]}", TOKEN, print, closing)
+        closing.set()
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def slowly(text: bytes) -> Iterator[bytes]:
+    """Without end, a byte at a time."""
+    yield text
+    while True:
+        time.sleep(0.05)
+        yield b"a"
+
+
+@pytest.mark.parametrize("text", [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n{"])
+def test_an_answer_that_never_ends_is_not_waited_for(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "SILENCE_S", 0.3)
+    monkeypatch.setattr(api, "PATIENCE_S", 0.1)
+    with speaking(slowly(text)) as client, pytest.raises(api.ApiSilence, match="no answer"):
+        client.post("/api/challenge/one/decline")
+
+
+@pytest.mark.parametrize("line", [b"\n", b'{"type": "chatLine"}\n'])
+def test_a_game_without_news_is_given_up(line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its stream may be as alive as it likes."""
+    monkeypatch.setattr("desdaemon.clients.bot.bot._FIRST_STATE_S", 0.3)
+
+    def alive() -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\n\r\n"
+        while True:
+            time.sleep(0.02)
+            yield line
+
+    def never() -> EngineClient:
+        raise AssertionError
+
+    with speaking(alive()) as client, pytest.raises(api.ApiSilence, match="nothing new"):
+        _Game(client, "one", "thebot", never).play(print)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_nobody_needs_to_read_what_it_says(token: Path) -> None:
+    site = Site()
+    with site.running(), full_pipe() as pipe, running(site, token, says=pipe) as bot:
+        site.challenge("one")
+        until(lambda: bool(site.declined), bot)
+        bot.send_signal(signal.SIGTERM)
+        assert bot.wait(WAIT_S) == 0
+
+
 def test_streams_come_in_any_pieces() -> None:
     """Chunks end in the middle of lines and of letters, empty lines keep it alive, unknown messages pass through."""
     texts = [{"type": "chatLine", "text": "Größe ⚫ 🂡"}, {"type": "x"}, {"type": "gameState", "moves": "ß"}]
@@ -435,5 +564,6 @@ def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
     """
     site = Site(seconds=30.0, breaks=30)
     play(site, token, 50, "--clock", "1:3600", at_once=2)
+    assert sum(game.refused for game in site.games.values()) == 0
     # A busy machine has several moves in a line, so that not every game has thirty of them.
     assert sum("/api/bot/game/stream" in path for path in site.asked) > len(site.games)

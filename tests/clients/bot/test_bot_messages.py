@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from desdaemon.clients.bot.messages import BotTurn, Challenge, GameTable, Over, Rules
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import START, parse_move
+from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.othello.rules import PASS
 
 CHALLENGE = {
     "id": "7pGLxJ4F",
@@ -46,6 +47,8 @@ BOT = {"id": "deep", "name": "Deep", "title": "BOT"}
         (Rules(people=True), {"initialFen": f"{SITE_START}[PPpp] w - - 0 1"}, ""),
         (Rules(people=True), {"initialFen": None}, ""),
         (Rules(people=True), {"initialFen": "8/8/8/3pp3/3PP3/8/8/8[PPpp] w - - 0 1"}, "variant"),
+        (Rules(people=True, bots=True), {"challenger": None}, "noAnon"),
+        (Rules(people=True), {"timeControl": {"type": "clock", "limit": 300, "delay": 3}}, ""),
     ],
 )
 def test_challenges_are_answered_by_the_rules(rules: Rules, changes: dict[str, object], reason: str) -> None:
@@ -69,8 +72,8 @@ def full(moves: str, *, black: str = "thebot", status: str = "started", **state:
     return {
         "type": "gameFull",
         "variant": {"key": "flipello"},
-        "white": {"id": black, "name": black.title()},
-        "black": {"id": white, "name": white.title()},
+        "p1": {"id": black, "name": black.title()},
+        "p2": {"id": white, "name": white.title()},
         "state": {"type": "gameState", "moves": moves, **times, "status": status, **state},
     }
 
@@ -84,52 +87,92 @@ def test_the_side_that_moves_first_is_black_with_the_first_clock() -> None:
     assert (event.record.white, event.left_ms) == ("Thebot", 40_000)
 
 
-@pytest.mark.parametrize(
-    ("moves", "first"), [("P@f4", "f5"), ("f4", "f5"), ("P@f5", "f5"), ("f5", "f5"), ("P@d6", "d3"), ("e6", "e6")]
-)
-def test_ranks_are_counted_as_the_first_move_shows(moves: str, first: str) -> None:
-    event = GameTable("thebot").hear(full(moves, black="ann"))
+@pytest.mark.parametrize("name", ["\ud800", "", "a/b", "a\n", "\u00e9", "a" * 33, 5, None, ["a"]])
+def test_what_is_no_id_is_told(name: object) -> None:
+    with pytest.raises(BadInput):
+        Challenge.read({**CHALLENGE, "id": name})
+
+
+def test_moves_are_written_as_the_site_has_them() -> None:
+    """Ranks are counted from below."""
+    event = GameTable("thebot").hear(full("P@f4", black="ann"))
     assert isinstance(event, BotTurn)
-    assert [played.move for played in event.record.moves] == [parse_move(first)]
+    assert [played.move for played in event.record.moves] == [parse_move("f5")]
+    assert GameTable.move_name(event.record.final, parse_move("d6")) == "P@d3"
 
 
-def test_moves_are_written_as_the_game_has_them() -> None:
-    for moves, reply in [("P@f4", "P@d3"), ("f5", "d6"), ("P@f5", "P@d6")]:
+# A game of the site (4eCFkjwt): its beginning, and Black's first passes.
+PASSED = (
+    "P@e3 P@f5 P@e6 P@d7 P@c6 P@d3 P@f4 P@d6 P@c5 P@b5 P@b7 P@b6 P@c7 P@a8 P@f6 P@e7 P@a7 P@b8 P@f7 P@c8 P@c3 P@a6 "
+    "P@a5 P@a4 c3c3 P@d8 c3c3 P@b4 P@a3 P@a2 c3c3 P@b3"
+)
+
+
+def test_a_pass_is_a_move_of_its_own() -> None:
+    """Until it is in the list it is the turn of the side that passes."""
+    words = PASSED.split()
+    for at, word in enumerate(words):
+        for account, moves in (("thebot", at % 2 == 0), ("ann", at % 2 == 1)):
+            event = GameTable(account).hear(full(" ".join(words[:at])))
+            assert isinstance(event, BotTurn) == moves, (at, account)
         table = GameTable("thebot")
-        event = table.hear(full(moves, black="ann"))
+        table.hear(full(" ".join(words[:at])))
+        if word == "c3c3":
+            assert not table.position.moves
+            assert table.move_name(table.position, PASS) == word
+
+
+def test_a_game_ends_with_two_passes() -> None:
+    """Both are moves: where neither side can move each still passes when it is its turn. The record has neither."""
+    cells, texts, black, seed = referee.start(), [], True, 0
+    while not (referee.game_over(cells) and referee.empties(cells)):
+        if referee.game_over(cells):
+            cells, texts, black, seed = referee.start(), [], True, seed + 1
+        moves = referee.legal_moves(cells)
+        square = random.Random(f"{seed} {len(texts)}").choice(moves) if moves else None
+        texts.append(written(cells, square))
+        cells, black = referee.passed(cells) if square is None else referee.play(cells, square), not black
+    for _ in range(2):
+        event = GameTable("thebot" if black else "ann").hear(full(" ".join(texts)))
         assert isinstance(event, BotTurn)
-        assert table.move_name(event.record.final, parse_move("d6")) == reply
+        assert not event.record.final.moves
+        assert GameTable("ann" if black else "thebot").hear(full(" ".join(texts))) is None
+        texts.append(written(cells, None))
+        cells, black = referee.passed(cells), not black
+    over = GameTable("thebot").hear(full(" ".join(texts), status="variantEnd"))
+    assert isinstance(over, Over)
+    assert over.record.final.over
+    assert len(over.record.moves) == len(texts) - 2
 
 
-def test_a_refused_first_move_is_written_the_other_way_once() -> None:
-    table = GameTable("thebot")
-    table.hear(full(""))
-    assert table.move_name(START, parse_move("f5")) == "P@f4"
-    assert table.other_ranks()
-    assert table.move_name(START, parse_move("f5")) == "P@f5"
-    table.hear({"type": "gameState", "moves": "P@f5 P@d6", "wtime": 1, "btime": 1, "status": "started"})
-    assert not table.other_ranks()
+def test_who_has_no_disc_has_no_turn() -> None:
+    """He could not write a pass."""
+    table = GameTable("ann")
+    # Standard: e6 f4 e3 f6 g5 d6 e7 f5 c5.
+    assert table.hear(full("P@e3 P@f5 P@e6 P@f3 P@g4 P@d3 P@e2 P@f4 P@c4")) is None
+    assert (table.position.player, table.position.black_to_move) == (0, False)
 
 
-@given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.booleans())
-def test_whole_games_are_followed(seed: int, below: bool, prefixed: bool, passes: bool) -> None:
-    """With passes as the site writes them, or left out."""
-    cells, choices, texts, squares = referee.start(), random.Random(seed), [], []
+def written(cells: list[list[int]], square: int | None) -> str:
+    """A move, or a pass, as the site writes it."""
+    if square is None:
+        own = min(at ^ 56 for at in range(64) if cells[at // 8][at % 8] == referee.MINE)
+        return referee.name(own).lower() * 2
+    return f"P@{referee.name(square ^ 56).lower()}"
+
+
+@given(st.integers(0, 10_000))
+def test_whole_games_are_followed(seed: int) -> None:
+    cells, choices, texts, played = referee.start(), random.Random(seed), [], []
     while not referee.game_over(cells):
         moves = referee.legal_moves(cells)
-        if moves:
-            square = choices.choice(moves)
-            squares.append(square)
-            shown = referee.name(square ^ 56 if below else square).lower()
-            texts.append(f"P@{shown}" if prefixed else shown)
-            cells = referee.play(cells, square)
-        else:
-            own = min(at ^ 56 if below else at for at in range(64) if cells[at // 8][at % 8] == referee.MINE)
-            texts += [referee.name(own).lower() * 2] if passes else []
-            cells = referee.passed(cells)
+        square = choices.choice(moves) if moves else None
+        played.append(PASS if square is None else square)
+        texts.append(written(cells, square))
+        cells = referee.passed(cells) if square is None else referee.play(cells, square)
     event = GameTable("thebot").hear(full(" ".join(texts), status="variantEnd", winner="p2"))
     assert isinstance(event, Over)
-    assert [played.move for played in event.record.moves if played.move < 64] == squares
+    assert [one.move for one in event.record.moves] == played
     assert event.record.final.over
     assert event.winner == "white"
 
@@ -158,24 +201,6 @@ def test_a_state_from_before_the_bot_s_move_is_no_turn() -> None:
     assert isinstance(table.hear(full("P@f4 P@d3")), BotTurn)
     table.moved()
     assert isinstance(table.hear(state("P@f4 P@d3 P@c4 P@f3")), BotTurn)
-
-
-@given(st.integers(0, 10_000))
-def test_where_passes_are_left_out_the_bot_moves_again(seed: int) -> None:
-    """Whenever a side has a move after its own because the other has none."""
-    cells, black, choices, texts = referee.start(), True, random.Random(seed), []
-    while not referee.game_over(cells):
-        moves = referee.legal_moves(cells)
-        if not moves:
-            cells, black = referee.passed(cells), not black
-            event = GameTable("thebot").hear(full(" ".join(texts), black="thebot" if black else "ann"))
-            assert isinstance(event, BotTurn)
-            assert event.record.final.black_to_move == black
-            assert event.record.final.moves
-            continue
-        square = choices.choice(moves)
-        texts.append(f"P@{referee.name(square ^ 56).lower()}")
-        cells, black = referee.play(cells, square), not black
 
 
 VALUES = st.recursive(
@@ -208,9 +233,13 @@ def test_strange_values_are_told(data: st.DataObject, value: object) -> None:
     [
         full("P@a1"),
         full("P@f4 nonsense"),
+        full("f4"),
+        full("P@f5"),
+        full("P@f4 c3c3"),
+        {**full(""), "white": {"id": "thebot"}, "black": {"id": "ann"}, "p1": None, "p2": None},
         {**full(""), "variant": {"key": "antiflipello"}},
         {**full(""), "initialFen": "8/8/8/3pp3/3PP3/8/8/8[PPpp] w - - 0 1"},
-        {**full(""), "white": {"id": "bob"}, "black": {"id": "ann"}},
+        {**full(""), "p1": {"id": "bob"}, "p2": {"id": "ann"}},
         {**full(""), "state": None},
         full("", wtime="soon"),
         full("", wtime=10**400),
