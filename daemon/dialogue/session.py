@@ -326,9 +326,7 @@ class Session:
                 search.control(engine.new_control()) as control,
                 self._helped(engine) as welcome,
             ):
-                if limits.time_ms:
-                    waited = int((time.monotonic() - begun) * 1000)
-                    limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
+                limits = _rest(limits, begun)
                 entry = self.search_log.begin(position, limits, progress, attempts) if self.search_log else None
                 result = engine.searcher.search(
                     position.player,
@@ -357,15 +355,15 @@ class Session:
 
     # The book
 
-    def look_up(self, position: Position) -> BookView | None:
-        """Wait until the book's file is open, or until a stop. Returns the book's data about a position; None if it has
-        none, there is no book, or the option `book-usage` is off.
+    def look_up(self, position: Position, until: float = _NEVER) -> BookView | None:
+        """Wait until the book's file is open, or until a stop, or until the time ``until`` (`time.monotonic`). Returns
+        the book's data about a position; None if it has none, there is no book, or the option `book-usage` is off.
         """
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
             with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
-                self.books.ready(lambda: search.stopped)
+                self.books.ready(lambda: search.stopped or time.monotonic() >= until)
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
@@ -381,11 +379,14 @@ class Session:
             next_entry = self.books.look_up(after.player, after.opponent)
             yield KnownMove(move, score, line, entry.level, next_entry.lines if next_entry else 0)
 
-    def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
+    def _book_move(self, position: Position, limits: Limits) -> tuple[int, Result | None] | None:
         """Return the book's move and None, or None alone if the book has no move to play. With the option `book-check`
-        a search may find a better move, which is then returned with its result.
+        a search within ``limits`` may find a better move, which is then returned with its result.
+
+        A book that is still being opened is waited for no longer than an engine that is being loaded would be.
         """
-        entry = self.look_up(position)
+        until = time.monotonic() + self._patience_ms(position, limits.time_ms) / 1000 if limits.time_ms else _NEVER
+        entry = self.look_up(position, until)
         if entry is None or self.books is None:
             return None
         chosen = self.books.choose(position.player, position.opponent, self.settings)
@@ -395,9 +396,11 @@ class Session:
         if self.settings.book_check and others:
             if entry.leaf is not None and entry.leaf_level >= self.settings.level:
                 return max(chosen, entry.leaf, key=lambda move: move.score).move, None
-            result = self.search(position, self.limits(position), allow=others, patient=False)
-            if result.lines and result.lines[0].score > chosen.score:
-                return result.lines[0].move, result
+            # Without an engine in time nothing is known against the book's move.
+            with suppress(TooLate):
+                result = self.search(position, limits, allow=others, patient=False)
+                if result.lines and result.lines[0].score > chosen.score:
+                    return result.lines[0].move, result
         return chosen.move, None
 
     def await_book(self) -> None:
@@ -418,11 +421,12 @@ class Session:
         if chosen is not None:
             return chosen
         with self.interrupt.searching(limits.bounded):
-            booked = self._book_move(position)
+            begun = time.monotonic()
+            booked = self._book_move(position, limits)
             if booked is not None:
                 return booked[0]
             try:
-                result = self.search(position, limits, progress=progress, patient=False)
+                result = self.search(position, _rest(limits, begun), progress=progress, patient=False)
             except TooLate:
                 return stopgap_move(position)
         return stopgap_move(position) if _is_arbitrary(result) else result.lines[0].move
@@ -456,7 +460,7 @@ class Session:
         limits = self.limits(position)
         # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
-            booked = self._book_move(position)
+            booked = self._book_move(position, limits)
             if booked is not None:
                 return booked
             if on_search is not None:
@@ -471,7 +475,8 @@ class Session:
         if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
         try:
-            result = self.search(position, limits, progress=progress, attempts=attempts, patient=False)
+            left = _rest(limits, begun)
+            result = self.search(position, left, progress=progress, attempts=attempts, patient=False)
         except TooLate:
             return stopgap_move(position), None
         finally:
@@ -547,6 +552,13 @@ def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Calla
         if search is None or not search.abandoned:
             raise TooLate from None
         raise
+
+
+def _rest(limits: Limits, begun: float) -> Limits:
+    """Return limits without the time that has passed since ``begun`` (`time.monotonic`)."""
+    if not limits.time_ms:
+        return limits
+    return limits._replace(time_ms=max(1, limits.time_ms - int((time.monotonic() - begun) * 1000)))
 
 
 def unlimited(position: Position) -> Limits:

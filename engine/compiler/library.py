@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -361,7 +362,8 @@ class Library:
 
 
 _loaded: dict[str, Library] = {}
-_lock = threading.Lock()
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""A lock for each library: one that is being compiled for a minute keeps nobody from another one."""
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
@@ -370,7 +372,9 @@ def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
 
     Any thread may call it. Raises `LibraryError` if compiling fails or the compiled code lacks an entry.
     """
-    with _lock:
+    if spec.name in _loaded:
+        return _loaded[spec.name]
+    with _locks[spec.name]:
         library = _loaded.get(spec.name)
         if library is None and INTERPRETED:
             library = _loaded[spec.name] = interpreted.load_library(spec.modules, spec.entries, spec.quick)

@@ -220,7 +220,7 @@ def test_the_report_for_people(
 def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
     code = "import sys; from desdaemon.cli.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine"} & set(done.stdout.split())
+    assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine.search"} & set(done.stdout.split())
 
 
 def test_the_commit_is_that_of_the_checkout_or_of_pips_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -140,6 +140,70 @@ def test_only_slow_games_wait_for_the_engine(monkeypatch: pytest.MonkeyPatch) ->
     assert fast < fixed
 
 
+class Opening:
+    """Books whose file is never open in time; ``waits`` is how often somebody asked whether to go on."""
+
+    opening = True
+    waits = 0
+
+    def ready(self, abandoned: Callable[[], bool]) -> None:
+        while not abandoned():
+            self.waits += 1
+            time.sleep(0.001)
+        raise Abandoned
+
+    def look_up(self, player: int, opponent: int) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda session: session.choose()[0], lambda session: session.suggest(START, Limits(4, 100, time_ms=50))]
+)
+def test_a_book_that_is_being_opened_is_waited_for_no_longer_than_the_move_may_take(
+    ask: Callable[[Session], int],
+) -> None:
+    asking = session_of(FakeSearcher())
+    asking.books = books = Opening()  # type: ignore[assignment]
+    asking.settings.move_time = 50
+    assert START.moves >> ask(asking) & 1
+    assert books.waits
+    asking.settings.move_time, asking.settings.game_time, books.waits = 0, 5_000, 0
+    asking.choose()
+    assert not books.waits, "in a fast game the book is not waited for"
+
+
+def test_the_book_and_the_engine_share_the_time_of_a_move() -> None:
+    searcher = FakeSearcher()
+    asking = session_of(searcher)
+    asking.books = Opening()  # type: ignore[assignment]
+    asking.settings.move_time = 200
+    asking.choose()
+    assert searcher.calls[0][2].time_ms < 100
+
+
+class Checked:
+    """A book with E6 and D3, of which it plays E6."""
+
+    opening = False
+
+    def look_up(self, player: int, opponent: int) -> object:
+        return SimpleNamespace(links=(), leaf=None)
+
+    def choose(self, player: int, opponent: int, settings: SessionSettings) -> object:
+        return SimpleNamespace(move=37, score=0)
+
+
+def test_without_an_engine_in_time_book_check_plays_the_move_of_the_book() -> None:
+    for engines in (Slow(), EngineSource(build_fake)):
+        turnstile = Turnstile()
+        turnstile.closed = True
+        asking = Session(SessionSettings(), engines, books=Checked(), scheduler=turnstile)  # type: ignore[arg-type]
+        asking.settings.book_check = True
+        asking.settings.move_time = 50
+        assert asking.choose() == (37, None)
+        assert asking.suggest(START, Limits(4, 100, time_ms=50)) == 37
+
+
 def test_a_stop_ends_the_wait_of_a_strength_for_the_engine() -> None:
     asking = Session(SessionSettings(), Slow())
     asking.settings.strength = 1500

@@ -301,6 +301,36 @@ def test_a_wait_for_a_compilation_can_be_given_up(small: Small, compilations: Co
     assert compilations == [small.name]
 
 
+def test_a_library_is_loaded_while_another_one_is_compiled(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of the book is in the cache, the engine's is missing: the book waits for no compiler."""
+    (tmp_path / "other").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "other"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(tmp_path / "other"))))
+    slow = Small(tmp_path / "other", f"slow_{small.name}")
+    assert small.answer() == 5
+    compile_library, begun, go_on = library.compile_library, threading.Event(), threading.Event()
+
+    def endless(spec: Spec, on_progress: library.OnProgress | None = None) -> bytes:
+        begun.set()
+        assert go_on.wait(60)
+        return compile_library(spec, on_progress)
+
+    monkeypatch.setattr(library, "compile_library", endless)
+    compiling = threading.Thread(target=slow.answer)
+    compiling.start()
+    try:
+        assert begun.wait(60)
+        loading = threading.Thread(target=small.answer)
+        loading.start()
+        loading.join(30)
+        assert not loading.is_alive()
+    finally:
+        go_on.set()
+        compiling.join()
+
+
 def test_a_wait_for_a_compilation_that_fails(small: Small) -> None:
     small.below.write_text("a mistake")
     with pytest.raises(LibraryError, match=f"^compiling {small.name} failed"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Handler, Session
@@ -70,6 +71,7 @@ Lines that begin another protocol (`TextLine.successor`) have none.
 """
 
 
+@cache
 def find_handler(command: Command) -> Handler:
     """Import and return the function that carries out a command. Raises `KeyError` if it has none."""
     place = command.handler or f"desdaemon.dialogue.commands.{HANDLERS[command.name].replace('.', ':')}"
