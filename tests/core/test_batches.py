@@ -270,6 +270,29 @@ def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyP
     assert daemon.final("status")["problems"] == []
 
 
+@pytest.mark.parametrize("failing", [0, 1, 4])
+def test_an_item_that_cannot_be_read_is_asked_again(
+    daemon: Operated, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """A batch with an answer missing must not call itself done."""
+    monkeypatch.setattr(batches, "RETRY_S", 0.05)
+    read, broken = BatchFile.item, [True]
+
+    def item(self: BatchFile, number: int) -> Any:
+        if number == failing and broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return read(self, number)
+
+    monkeypatch.setattr(BatchFile, "item", item)
+    job = daemon.final("analyze.batch", {"items": lines(5), **QUICK})["job"]
+    until(lambda: daemon.final("status")["problems"])
+    assert daemon.final("status")["problems"] == ["batches cannot be read: Input/output error"]
+    assert not daemon.final("batch.results", {"job": job})["done"]
+    broken.clear()
+    assert sorted(result["item"] for result in fetched(daemon, job)) == [0, 1, 2, 3, 4]
+    assert daemon.final("status")["problems"] == []
+
+
 def test_a_batch_that_finds_no_room_is_refused(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     fsync = os.fsync
 

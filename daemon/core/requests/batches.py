@@ -71,6 +71,8 @@ class _Batch:
         """The final state, while it is still to be written; "" before the end."""
         self.retry = 0.0
         """`time.monotonic` before which nothing is written."""
+        self.unread = 0.0
+        """After a failed read of an item: `time.monotonic` before which none is read; 0 once that has worked."""
 
     @property
     def over(self) -> bool:
@@ -197,7 +199,7 @@ class Batches:
 
     def _run(self) -> None:
         while not self._closing:
-            waiting = any(batch.unwritten or batch.ending for batch in self._batches.values())
+            waiting = any(batch.unwritten or batch.ending or batch.unread for batch in self._batches.values())
             with contextlib.suppress(queue.Empty):
                 self._guarded(self._calls.get(timeout=SYNC_S if waiting else None))
                 while not self._closing:
@@ -369,17 +371,28 @@ class Batches:
 
     def _search(self, batch: _Batch) -> None:
         """Start searches of a batch's items, until twice as many are in flight as there are search threads, or
-        `_MOST_UNSYNCED` results wait to be written. A batch with all items answered is marked to end as `DONE`.
+        `_MOST_UNSYNCED` results wait to be written. A batch with all items answered is marked to end as `DONE`. A
+        failed read of an item becomes a problem in the metrics, and is tried again after `RETRY_S`.
         """
         file = batch.file
+        if time.monotonic() < batch.unread:
+            return
         while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.unwritten) < _MOST_UNSYNCED:
             while batch.next < file.items and file.answered[batch.next]:
                 batch.next += 1
             if batch.next >= file.items:
                 break
-            number = batch.next
+            try:
+                self._begin(batch, batch.next)
+            except OSError as error:
+                # The item is asked again: what was not searched is not done.
+                batch.unread = time.monotonic() + RETRY_S
+                self._health.problem("items of batches", f"batches cannot be read: {error.strerror}")
+                break
             batch.next += 1
-            self._begin(batch, number)
+            if batch.unread:
+                batch.unread = 0.0
+                self._health.problem("items of batches")
         batch.job.state = RUNNING if batch.in_flight else batch.job.state
         if batch.next >= file.items and not batch.in_flight:
             batch.ending = DONE
