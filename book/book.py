@@ -93,7 +93,7 @@ class MoveInBook(NamedTuple):
 
     @property
     def scored(self) -> bool:
-        """Whether the move has a score: not while the position after it waits for a search."""
+        """False while the position after the move still waits for its search."""
         return -64 <= self.score <= 64
 
 

@@ -226,7 +226,9 @@ SELECT_MODE = 0
 SELECT_TOLERANCE = 8
 """Discs that each side may lose, two words."""
 SELECT_LOW = 24
-"""The lowest score that each side follows, two words; the highest after it."""
+"""DEVIATE looks only at scores from `SELECT_LOW` to `SELECT_HIGH`: in each two words, for the side of mark 1 and for
+the other.
+"""
 SELECT_HIGH = 40
 SELECT_LEAST = 56
 """Least number of empty squares of a position whose leaf may be grown."""

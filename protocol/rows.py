@@ -119,7 +119,7 @@ class SubCommand(NamedTuple):
     module: str
     texts: str = ""
     prefix: str = ""
-    """Beginning of the names ``main`` and ``command_line`` in a module that has several sub-commands: ``perft_``."""
+    """What the functions' names begin with where a module has several sub-commands: ``perft_main``."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:

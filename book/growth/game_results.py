@@ -23,7 +23,7 @@ from desdaemon.book.record import RESULT
 Weights = npt.NDArray[np.float64]
 
 SHRINK = 0.8
-"""Factor of the loser's won games at the end of a lost line."""
+"""The loser's count of won games is multiplied by this in the last position of a lost game, by less in earlier ones."""
 
 GROW = 1.2
 """Factor of the loser's lost games at the end of a lost line."""

@@ -37,7 +37,7 @@ _MIDDLE = sum(1 << square for square in range(64) if 1 <= square % 8 <= 6 and 1 
 """The squares B2..G7 without their corners."""
 
 Key = tuple[int, int]
-"""A position with its side to move, turned to its canonical image; positions that differ only in colours are equal."""
+"""The canonical board, mover first, after an opening: equal for mirrored and for colour-swapped openings."""
 
 
 class Openings(NamedTuple):

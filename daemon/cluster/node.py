@@ -136,7 +136,7 @@ async def _work(options: argparse.Namespace, ends: float, state: WorkerState) ->
         try:
             if lost:
                 await asyncio.to_thread(lambda: connect(options.cluster, options.tls).close(timeout=1))
-            # By now a scheduler file may name another scheduler.
+            # Read again: a scheduler that was started anew has written another address into its file.
             address = scheduler_address(options.cluster)
             worker = await StoppableWorker(
                 address,

@@ -209,7 +209,7 @@ class PolicyWeights(NamedTuple):
 _MOST_BYTES = 1 << 23
 """Most bytes of an unpacked file."""
 _UNPACKING_BYTES = 1 << 24
-"""Most bytes of memory for unpacking; files of `write` need half of it."""
+"""Memory limit for unpacking a file. Files made by `write` need half of it."""
 _PARTS = ("f", "f", "b", "I", "I", "B")
 
 

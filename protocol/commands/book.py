@@ -77,7 +77,8 @@ class BookCommand(NamedTuple):
     book in place of the present one. ``role`` is the least role of a remote client; every command that names a file
     requires an admin. ``about`` is the subject: `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`. The wire has no operations for
     commands about `SEARCH`; the browser has pages only for those about `BOOK`. A ``game`` command looks at a whole
-    game, which takes too long for the thread that owns the sockets.
+    game, which takes too long for the thread that owns the sockets. A command that ``goes_on`` continues at its second
+    run what the first one began; a server resumes jobs of such commands after a restart.
     """
 
     name: str
@@ -91,18 +92,12 @@ class BookCommand(NamedTuple):
     replaces: bool = False
     about: str = BOOK
     game: bool = False
+    goes_on: bool = False
 
     @property
     def job(self) -> bool:
         """Whether the command runs as a job, which continues when its client has gone."""
         return self.long or self.writes
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether a second run continues the first one, as with all commands that take a `BUDGET`. A server resumes
-        jobs of such commands after a restart.
-        """
-        return self.parameters[-len(BUDGET) :] == BUDGET
 
     @property
     def names_files(self) -> bool:
@@ -160,7 +155,7 @@ round.
 
 
 def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:
-    return _editor(name, (*parameters, *BUDGET), help, role=role)
+    return _editor(name, (*parameters, *BUDGET), help, role=role)._replace(goes_on=True)
 
 
 _LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, if the file has none.", 1)

@@ -51,9 +51,8 @@ def last_position(args: dict[str, Any]) -> Position:
 
 
 def _continued(board: str | None, moves: str) -> Position | None:
-    """Return the last position of a line by playing only its end: from the position before the last move if that is
-    known, else from the one after the first `_BEGINNING` characters, which is remembered. None if the line has an
-    error, or if no moves are left to play.
+    """Return the last position of ``moves`` from a remembered line: the one without its last move, else its first
+    `_BEGINNING` characters. None if that fails; the caller then reads the whole line and reports what is wrong.
     """
     beginning = moves[:-2]
     before = _known.get((board, beginning))

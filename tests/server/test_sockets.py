@@ -72,7 +72,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Loop]]:
 
 @pytest.mark.parametrize("scheme", ["ipc", "tcp"])
 def test_a_backlog_a_ping_behind_it_and_a_reset_end_nothing(make: Callable[..., Loop], scheme: str) -> None:
-    """libzmq's own ROUTER aborts the process at this, whatever its options."""
+    """libzmq's own ROUTER aborts the process at this, unless its queues have no bound."""
     loop = make()
     for _ in range(10):
         peers = [RawPeer(getattr(loop, scheme)).greet() for _ in range(5)]

@@ -77,8 +77,8 @@ def ratings(programs: int, pairings: Sequence[Pairing]) -> Ratings | None:
     spreads = []
     for each, count, score in zip(clusters, games, expected, strict=True):
         rests = sum(sum(2 * weight * (point - score) for point, weight in cluster) ** 2 for cluster in each)
-        # If all clusters went alike, the spread is as if one had differed by half a point a pair, as in
-        # `statistics.elo`.
+        # Equal results of few clusters do not show that the next will be equal: the least spread is that of clusters
+        # of which one differs from the others by half a point a pair, as in `statistics.elo`.
         spreads.append(max(rests, (0.25 * count / len(each)) ** 2))
     inverse = np.linalg.pinv(information)
     squares = differences.T * (_SLOPE**2 * np.array(spreads)) @ differences

@@ -142,8 +142,8 @@ def _two(result: MatchOutcome) -> list[str]:
 
 
 def _many(result: MatchOutcome) -> list[str]:
-    """Return the report on many programs: ratings and standings, best first, then the points of each against each or,
-    of a ladder, the steps.
+    """Return the report of a tournament: ratings and standings, then a table of points (of a ladder: one line a
+    step).
     """
     order = ranking(result)
     width, names = _table_names(result)

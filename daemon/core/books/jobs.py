@@ -176,10 +176,18 @@ class BookJob:
         notices = self._phases.step(phase, done, total, time.monotonic())
         spent = round(self.budget_spent, 4)
         self.progress = JobState(
-            *(self.id, phase, done, total, self._phases.eta_s, positions, self._phases.rate, self.step, self.round),
-            self.effort.positions,
-            self.effort.searches,
-            spent,
+            self.id,
+            phase,
+            done,
+            total,
+            eta_s=self._phases.eta_s,
+            positions=positions,
+            rate=self._phases.rate,
+            step=self.step,
+            round=self.round,
+            added=self.effort.positions,
+            searches=self.effort.searches,
+            budget=spent,
         )
         if notices:
             self._notify()

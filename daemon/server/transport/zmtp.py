@@ -1,8 +1,8 @@
 """ZMTP 3.1 from the listening side, without I/O: received bytes become messages, messages become bytes.
 
 A `Conversation` is one connection's half of the protocol: greeting, handshake, frames, commands. libzmq is not used on
-this side, because with any options a peer can make it abort the process: by a full message queue, a PING behind it, and
-a reset (``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
+this side. With a bound on its queues a peer can make it abort the process: by a full message queue, a PING behind it,
+and a reset (``stream_engine_base.cpp``, ``Assertion failed: !_io_error``). Without a bound one peer fills the memory.
 
 Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of ZMTP 1 and 2 (before 2013) are refused.
 """

@@ -262,8 +262,8 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     """Write the weights file ``weights`` to ``out`` with the error model in ``model``, a file of stage `probcut`, in
     its record. The record is also written beside ``out`` as JSON.
 
-    With ``small`` the file is smaller and writing slow. Raises `TrainingError` if ``model`` is another file, or was
-    measured with other weights.
+    ``small`` packs harder: a smaller file, written more slowly. Raises `TrainingError` if ``model`` is another file, or
+    was measured with other weights.
     """
     try:
         content = json.loads(model.read_text())
