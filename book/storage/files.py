@@ -97,10 +97,13 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
     for number in range(count - 1, 0, -1):
         older = path.with_name(f"{path.name}.{number}")
         if older.exists():
-            older.replace(path.with_name(f"{path.name}.{number + 1}"))
-    first = path.with_name(f"{path.name}.1")
-    first.unlink(missing_ok=True)
-    os.link(path, first)
+            platform.take_place(str(older), str(path.with_name(f"{path.name}.{number + 1}")))
+    # A backup may be mapped, as the file of the book in use that it once was: Windows removes no such file.
+    linked = path.with_name(f".{path.name}.{os.getpid()}.new")
+    linked.unlink(missing_ok=True)
+    os.link(path, linked)
+    platform.take_place(str(linked), str(path.with_name(f"{path.name}.1")))
+    linked.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -310,7 +310,7 @@ class Writer:
         """Whether the last write failed and may have left a part behind byte `size`."""
         self.size = found.end
         try:
-            self._handle = os.open(path, os.O_WRONLY)
+            self._handle = platform.open_file(path, os.O_WRONLY)
         except OSError as error:
             raise WriteFailed(f"{path}: {error.strerror}") from error
 

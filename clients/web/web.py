@@ -20,7 +20,7 @@ from desdaemon.clients.arguments import Parser, print_text, whole
 from desdaemon.clients.errors import DaemonError, NoDaemon, told
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders, logs, platform
+from desdaemon.protocol.system import files, folders, logs, platform
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -174,8 +174,8 @@ def _open_browser(folder: Path, address: str) -> None:
     that only this user can read, because other users can see command lines.
     """
     file = folder / "desdaemon.html"
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
-        page.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
+    page = f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n'
+    files.replace(file, page.encode(), mode=files.PRIVATE)
     with contextlib.suppress(webbrowser.Error):
         webbrowser.open(file.as_uri())
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CREATE_NEW, _OPEN_EXISTING, _OPEN_ALWAYS = 1, 3, 4
 _SHARE_ALL = 0x1 | 0x2 | 0x4
+_HELD_S, _HELD_AGAIN_S = 2.0, 0.05
+"""How long, and how often, a file is renamed again that somebody holds."""
 
 _LOCKED_BYTE = 1 << 30
 """Locks are mandatory on Windows: a byte far behind the content is locked, so that others can read who holds the lock.
@@ -74,25 +76,41 @@ def take_place(new: str, place: str) -> None:
     first; a later call removes it.
 
     A file in use cannot be replaced, but can be renamed if `open_file` opened it. Between the two renamings the name is
-    missing for a moment.
+    missing for a moment. Virus scanners and OneDrive hold files for moments without permission to rename: it is tried
+    for `_HELD_S` seconds.
     """
     import contextlib
     import glob
     import time
 
+    end = time.monotonic() + _HELD_S
+    while True:
+        try:
+            _replace(new, place)
+            break
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_HELD_AGAIN_S)
+    for old in glob.glob(f"{glob.escape(place)}.*.old"):
+        with contextlib.suppress(OSError):
+            os.unlink(old)
+
+
+def _replace(new: str, place: str) -> None:
+    """Rename ``new`` to ``place``, once the file there is renamed if it is in use."""
+    import time
+
     try:
         os.replace(new, place)
     except PermissionError:
-        aside = f"{place}.{os.getpid()}-{time.monotonic_ns()}.old"
+        aside = f"{place}.{os.getpid()}-{time.perf_counter_ns()}.old"
         os.replace(place, aside)
         try:
             os.replace(new, place)
         except OSError:
             os.replace(aside, place)
             raise
-    for old in glob.glob(f"{glob.escape(place)}.*.old"):
-        with contextlib.suppress(OSError):
-            os.unlink(old)
 
 
 def set_mode(descriptor: int, mode: int) -> None:

@@ -1,0 +1,95 @@
+"""Files that somebody holds, as Windows lets a book, a virus scanner or OneDrive do."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from checkout import ROOT
+
+from desdaemon.book.storage.files import keep_backups
+from desdaemon.protocol.system import platform
+
+PRODUCT = [path for part in ("protocol", "engine", "book", "daemon", "clients") for path in (ROOT / part).rglob("*.py")]
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The functions of Windows; those that need no Windows can be called."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    return importlib.import_module("desdaemon.protocol.system.platform.windows")
+
+
+class Holder:
+    """Lets a file be renamed only after so many tries."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, tries: int) -> None:
+        self.left = tries
+        self.replace = os.replace
+        monkeypatch.setattr(os, "replace", self)
+
+    def __call__(self, source: str, target: str) -> None:
+        self.left -= 1
+        if self.left >= 0:
+            raise PermissionError(13, "Access is denied", target)
+        self.replace(source, target)
+
+
+def test_a_file_that_is_held_for_a_moment_is_replaced(
+    windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, place = tmp_path / "new", tmp_path / "place"
+    new.write_text("new")
+    place.write_text("old")
+    Holder(monkeypatch, 6)
+    windows.take_place(str(new), str(place))
+    assert place.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_a_file_that_stays_held_is_left_as_it_was(
+    windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, place = tmp_path / "new", tmp_path / "place"
+    new.write_text("new")
+    place.write_text("old")
+    Holder(monkeypatch, 10**9)
+    monkeypatch.setattr(windows, "_HELD_S", 0.1)
+    with pytest.raises(PermissionError):
+        windows.take_place(str(new), str(place))
+    assert (place.read_text(), new.read_text()) == ("old", "new")
+
+
+def test_backups_are_kept_though_no_file_with_content_can_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup may be the file of the book in use, which is mapped: only `take_place` gets past it."""
+
+    def refuse(self: Path, *arguments: object, **more: object) -> None:
+        if self.exists():
+            raise PermissionError(13, "Access is denied", str(self))
+
+    book = tmp_path / "a.book"
+    monkeypatch.setattr(Path, "unlink", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
+    for number in range(5):
+        (tmp_path / "new").write_text(f"{number}")
+        platform.take_place(str(tmp_path / "new"), str(book))
+        keep_backups(book, 3)
+    kept = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert kept == {"a.book": "4", "a.book.1": "4", "a.book.2": "3", "a.book.3": "2"}
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_are_opened_as_every_system_needs_it(path: Path) -> None:
+    """On Windows `os.open` opens text files, which nobody may rename; `platform.open_file` does not."""
+    if path.parent.name == "platform":
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "os.open":
+            assert ast.unparse(node.args[0]) == "os.devnull", f"line {node.lineno}"
