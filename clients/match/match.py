@@ -219,8 +219,9 @@ def command_line() -> Parser:
     add(
         "--sprt",
         default="",
-        metavar="ELO0,ELO1",
-        help="stop once games decide between these Elo differences (--sprt=-5,0)",
+        metavar="ELO0,ELO1[,A,B]",
+        help="stop once games decide between these Elo differences (--sprt=-5,0), with the risks A and B of accepting "
+        "the second, or the first, wrongly (default 0.05,0.05)",
     )
     add(
         "--tune",
@@ -257,7 +258,7 @@ class _Asked(NamedTuple):
     programs: list[Program]
     terms: MatchTerms
     concurrency: int
-    sprt: tuple[float, float] | None
+    sprt: tuple[float, ...] | None
     tuned: list[TunedOption]
 
 
@@ -282,10 +283,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
     if options.sprt:
         if count > 2:
             raise BadInput(f"--sprt {quoted(options.sprt)}: expected two programs, not {count}")
-        low, high = (_number(part, "--sprt") for part in _each(options.sprt, "--sprt", 2))
-        if low >= high:
-            raise BadInput(f"--sprt {quoted(options.sprt)}: expected two differences of Elo, the smaller first")
-        sprt = (low, high)
+        sprt = _sprt(options.sprt)
     names = _each(options.names, "--names", count) if options.names else [""] * count
     programs = list(map(Program, commands, protocols, names, _controls(options, count)))
     return _Asked(
@@ -295,6 +293,21 @@ def _asked(options: argparse.Namespace) -> _Asked:
         sprt,
         tuned,
     )
+
+
+def _sprt(text: str) -> tuple[float, ...]:
+    """Return the two Elo differences of the option ``--sprt`` and, where it has them, the two risks. Raises `BadInput`
+    for others.
+    """
+    parts = text.split(",")
+    numbers = tuple(_number(part.strip(), "--sprt") for part in parts)
+    if len(numbers) not in (2, 4) or numbers[0] >= numbers[1]:
+        raise BadInput(
+            f"--sprt {quoted(text)}: expected two differences of Elo, the smaller first, and maybe two risks"
+        )
+    if not all(0 < risk < 0.5 for risk in numbers[2:]):
+        raise BadInput(f"--sprt {quoted(text)}: expected risks between 0 and 0.5")
+    return numbers
 
 
 def _each(text: str, what: str, count: int) -> list[str]:

@@ -76,7 +76,7 @@ class MatchPage:
         self,
         folder: Path,
         schedule: Schedule,
-        sprt: tuple[float, float] | None,
+        sprt: tuple[float, ...] | None,
         described: Callable[[dict[int, Finished]], tuple[list[str], str]],
     ) -> None:
         """``described`` takes the games so far and returns the programs' names and the match's heading. ``sprt`` are

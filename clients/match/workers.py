@@ -47,14 +47,16 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test (SPRT); None: no test."""
+    """All that defines a match. ``sprt`` are the two Elo differences of the sequential test (SPRT), and
+    maybe its two risks; None: no test.
+    """
 
     programs: list[Program]
     schedule: Schedule
     openings: list[GameRecord]
     terms: MatchTerms
     concurrency: int
-    sprt: tuple[float, float] | None
+    sprt: tuple[float, ...] | None
     log: Path | None
 
 

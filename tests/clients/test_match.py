@@ -320,11 +320,11 @@ def test_the_sequential_test_is_seldom_wrong() -> None:
 
 
 def test_the_sequential_test_is_in_no_hurry() -> None:
-    """Straight losses decide when single games by the plain ratio of likelihoods would: in the third pair."""
+    """Straight losses decide in the sixth pair: the likeliest distribution of either mean may have wins instead."""
     once = math.log((1 - statistics.expected_score(100)) / (1 - statistics.expected_score(-100)))
-    games = next(games for games in range(100) if games * once < math.log(0.05 / 0.95))
-    assert -(-games // 2) == 3
-    assert [statistics.sequential(sample_of((n, 0, 0, 0, 0)), -100, 100).accepted for n in range(4)] == [-1, -1, -1, 0]
+    assert next(pairs for pairs in range(100) if pairs * once < math.log(0.05 / 0.95)) == 6
+    accepted = [statistics.sequential(sample_of((n, 0, 0, 0, 0)), -100, 100).accepted for n in range(7)]
+    assert accepted == [-1] * 6 + [0]
 
 
 # Whole matches

@@ -33,7 +33,7 @@ class MatchOutcome(NamedTuple):
     elo: list[statistics.Elo | None]
     ratings: Ratings | None
     test: statistics.Sequential | None
-    sprt: tuple[float, float] | None
+    sprt: tuple[float, ...] | None
 
     @property
     def different(self) -> int:
@@ -46,7 +46,7 @@ def outcome(
     schedule: Schedule,
     names: list[str],
     failed: int,
-    sprt: tuple[float, float] | None,
+    sprt: tuple[float, ...] | None,
 ) -> MatchOutcome:
     """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; if there
     is one, Elo, ratings and the sequential test are left out. ``sprt`` are that test's Elo differences; None: no test.

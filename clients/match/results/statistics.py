@@ -1,26 +1,27 @@
 """Statistics of two players' games: Elo with its error, and the sequential probability ratio test (SPRT).
 
 An opening is played with both colours, so that its advantage cancels out; the variance is therefore that of the pairs'
-scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the generalised test of Van den Bergh, "The GSPRT
-approximation" (2017). Pairs that repeat each other, by their opening or their last moves, depend on each other: they
-form clusters, and the variance is that of the clusters' sums.
+scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points). Pairs that repeat each other, by their opening or their last moves,
+depend on each other: they form clusters, and the variance is that of the clusters' sums.
+
+The sequential test is the generalised one (GSPRT), exactly: each hypothesis has the distribution of the pairs' scores
+that makes the results likeliest among all with the mean that it says (Van den Bergh, "A practical introduction to the
+GSPRT", 2020). The bounds are Wald's.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 CONFIDENCE = 0.95
 DEVIATIONS = 1.959964
 """Standard deviations around the mean that hold 95 % of a normal distribution."""
 
-_DOUBT = 1.0
-"""Imaginary pairs, spread evenly over the five results, added to the spread in a sequential test.
-
-Without them a few equal results would look certain; with them pairs decide about as soon as single games would.
-"""
+_HALVINGS = 60
+"""Steps in which an interval of about 4 becomes as narrow as numbers allow."""
 
 Cluster = Sequence[tuple[float, float]]
 """Results that depend on each other: points a game, 0 to 1, with a weight, 1 for a pair, 1/2 for a single game."""
@@ -68,7 +69,8 @@ class Sample(NamedTuple):
     """A summary of clustered results.
 
     ``weight`` is the sum of the results' weights, ``mean`` the points a game. ``squares`` is the sum over clusters of
-    squared weighted deviations from the mean. ``clusters`` and ``results`` are the numbers of clusters and of results.
+    squared weighted deviations from the mean. ``clusters`` and ``results`` are the numbers of clusters and of results,
+    ``means`` are the points a game of each cluster.
     """
 
     weight: float
@@ -76,6 +78,7 @@ class Sample(NamedTuple):
     squares: float
     clusters: int
     results: int
+    means: tuple[float, ...] = ()
 
 
 def sample(clusters: Iterable[Cluster]) -> Sample:
@@ -86,7 +89,11 @@ def sample(clusters: Iterable[Cluster]) -> Sample:
         return Sample(0.0, 0.5, 0.0, 0, 0)
     mean = sum(weight * point for point, weight in results) / weight
     squares = sum(sum(weight * (point - mean) for point, weight in cluster) ** 2 for cluster in played_clusters)
-    return Sample(weight, mean, squares, len(played_clusters), len(results))
+    means = tuple(
+        sum(weight * point for point, weight in cluster) / sum(weight for _, weight in cluster)
+        for cluster in played_clusters
+    )
+    return Sample(weight, mean, squares, len(played_clusters), len(results), means)
 
 
 def elo(results_so_far: Sample) -> Elo | None:
@@ -95,7 +102,7 @@ def elo(results_so_far: Sample) -> Elo | None:
     If one side has won everything, the interval's finite end belongs to the score with which such a run has a
     probability of 1 in 40.
     """
-    weight, mean, squares, clusters, results = results_so_far
+    weight, mean, squares, clusters, results, _ = results_so_far
     if not results:
         return None
     # If all clusters went alike the next may differ: the spread is as if one had differed by half a point a pair.
@@ -111,19 +118,29 @@ def elo(results_so_far: Sample) -> Elo | None:
 
 
 def sequential(results_so_far: Sample, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> Sequential:
-    """Return the state of a test of "``elo0`` stronger" against "``elo1`` stronger", with error probabilities ``alpha``
-    and ``beta``.
+    """Return the state of a test of "``elo0`` stronger" against "``elo1`` stronger": ``alpha`` is the risk of accepting
+    ``elo1`` where ``elo0`` is true, ``beta`` that of the opposite.
 
-    The logarithm of the likelihood ratio is approximated by n (s1 - s0) (2 m - s0 - s1) / (2 v), for n independent
-    pairs of mean score m and variance v. The sample must be whole pairs.
+    The sample must be whole pairs; those of a cluster count as one with their mean.
     """
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
-    weight, mean, squares, clusters, _ = results_so_far
-    if not clusters:
-        return Sequential(0.0, lower, upper, -1)
-    squares /= (weight / clusters) ** 2
-    doubt = sum((result / 4 - mean) ** 2 for result in range(5)) * _DOUBT / 5
-    variance = (squares + doubt) / (clusters + _DOUBT)
-    score0, score1 = expected_score(elo0), expected_score(elo1)
-    ratio = clusters * (score1 - score0) * (2 * mean - score0 - score1) / (2 * variance)
+    counts = Counter(results_so_far.means)
+    ratio = _likelihood(counts, expected_score(elo1)) - _likelihood(counts, expected_score(elo0))
     return Sequential(ratio, lower, upper, 1 if ratio >= upper else 0 if ratio <= lower else -1)
+
+
+def _likelihood(counts: Mapping[float, int], mean: float) -> float:
+    """Return the logarithm of the greatest likelihood of results, 0 to 1, each so many times, under a distribution of
+    that mean; less that without a condition.
+
+    The distribution gives a result x, of n, count / (n (1 + t (x - mean))); t makes its mean right. Where no t does,
+    results that have not come, 0 or 1, get the rest: t is at its end, where one of these has the density 0.
+    """
+    low, high = -1 / (1 - mean), 1 / mean
+    for _ in range(_HALVINGS):
+        t = (low + high) / 2
+        if sum(count * (x - mean) / (1 + t * (x - mean)) for x, count in counts.items()) > 0:
+            low = t
+        else:
+            high = t
+    return -sum(count * math.log(1 + t * (x - mean)) for x, count in counts.items())
