@@ -27,6 +27,7 @@ from desdaemon.protocol.games.bases import FileGame, format_to_write, write_game
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
@@ -66,6 +67,9 @@ _FIRST_STATE_S = 120.0
 _NEWS_S = 600.0
 """Seconds beyond both clocks after which a game without a new move is given up."""
 _LONGEST_S = 86_400.0
+
+_ENDINGS = {"outoftime": "time", "timeout": "time", "resign": "resigned"}
+"""Why a game ended early, in the words of saved games, by the site's statuses."""
 
 _FAULTS = 3
 """Faults of the engine at one move after which the bot resigns."""
@@ -308,7 +312,10 @@ class Bot:
         with self._lock:
             if self._games_file and record.moves:
                 date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
-                write_games(self._games_file, [FileGame(record, event="PlayStrategy", date=date)], append=True)
+                ending = _ENDINGS.get(over.status, "")
+                score = BlackScore({"black": 64, "white": -64}.get(over.winner, 0)) if ending else None
+                game_file = FileGame(record, event="PlayStrategy", date=date, result=score, ending=ending)
+                write_games(self._games_file, [game_file], append=True)
             # The next game may begin while this one's engine ends.
             self._leave(game)
 

@@ -22,7 +22,7 @@ from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import MatchOutcome, json_report, outcome, report
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, write_games
+from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, replace_file, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import Position, board_text, moves_text
@@ -57,10 +57,13 @@ For a value per program, give a comma-separated list in the programs' order:
 --move-time 1,none.
 """
 
+TUNING_FORMAT = 1
+"""Version of a tuning's JSON, raised when a key is removed or changes its meaning."""
+
 _MOST_LEVEL = 1000
 _MOST_EMPTIES = 24
 """Most empty squares of adjudicated games, which are solved in seconds."""
-_NOT_TUNED = ("names", "sprt", "save", "book_results", "json", "page", "log")
+_NOT_TUNED = ("names", "sprt", "save", "book_results", "page", "log")
 """Options that a tuning does not take."""
 
 
@@ -108,7 +111,12 @@ def _held(asked: _Asked, options: argparse.Namespace) -> tuple[int, str]:
                     tuner = Tuner(setting, asked.tuned, journal, groups, options.seed)
                     ending = tuner.run()
                     program = setting.programs[0]
-                    text = tuner.report(f"{command_text(program.command)}, {program.control.text}")
+                    about = _about(options, setting, openings, ending, begun, resumed)
+                    text = _reported(
+                        options,
+                        {"format": TUNING_FORMAT, **about, "program": programs[0], **tuner.data()},
+                        tuner.report(f"{command_text(program.command)}, {program.control.text}"),
+                    )
                     return _status(ending, signals), text
                 page = _page(setting, options.page)
                 ending = Match(setting, journal, groups, page).run()
@@ -124,6 +132,8 @@ def _held(asked: _Asked, options: argparse.Namespace) -> tuple[int, str]:
                     signals.stop = counting.stop
                     counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
                     _mention(f"{plural(counted, 'game')} counted in {options.book_results}")
+                if result.failed and ending.kind == "finished":
+                    return 1, text
         except (BadInput, EngineFault) as error:
             if signals.number:
                 return 128 + signals.number, text
@@ -558,17 +568,20 @@ def _write(
     """Write the files that were asked for. Returns what goes to standard output."""
     heading = _heading(setting, result.names)
     text = report(result, heading, [program.control for program in setting.programs])
-    written = json.dumps(json_report(result, about, programs), indent=1)
     if options.save:
         write_games(options.save, _file_games(result, heading))
-    if options.json and options.json != "-":
-        try:
-            Path(options.json).write_text(written + "\n", encoding="utf-8")
-        except OSError as error:
-            raise BadInput(f"--json {quoted(options.json)}: {error.strerror}") from None
-    if ending.kind == "error" and not result.games:
-        return ""
-    return written + "\n" if options.json == "-" else text
+    text = _reported(options, json_report(result, about, programs), text)
+    return text if ending.kind != "error" or result.games else ""
+
+
+def _reported(options: argparse.Namespace, data: dict[str, Any], text: str) -> str:
+    """Write the report's ``data`` where ``--json`` says. Returns what goes to standard output: the data or ``text``."""
+    written = json.dumps(data, indent=1) + "\n"
+    if options.json == "-":
+        return written
+    if options.json:
+        replace_file(options.json, written.encode())
+    return text
 
 
 def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame]:
@@ -577,7 +590,10 @@ def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame
         place = result.schedule.place(number)
         record = game.record._replace(black=result.names[place.black], white=result.names[place.white])
         round = f"{place.within // 2 + 1}.{place.within % 2 + 1}"
-        yield FileGame(record, number + 1, event, date, game.score, round)
+        fault = ""
+        if game.faulty >= 0:
+            fault = f"{(record.black, record.white)[game.faulty]} lost by fault: {game.ending}: {game.note}"
+        yield FileGame(record, number + 1, event, date, game.score, round, game.ending, fault)
 
 
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
@@ -588,8 +604,10 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
         place = setting.schedule.place(number)
-        said.setdefault(place.black, game.record.black)
-        said.setdefault(place.white, game.record.white)
+        for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
+            # A game that a program lost before it was started has no names.
+            if name:
+                said.setdefault(program, name)
     names = [
         program.name or said.get(index) or program_name(program.command)
         for index, program in enumerate(setting.programs)

@@ -228,6 +228,8 @@ def _standings(result: MatchOutcome) -> str:
     for rank, at in enumerate(order, 1):
         one = result.standings[at]
         elo = [f"{result.ratings.elo[at]:+.1f} ± {result.ratings.error[at]:.1f}"] if result.ratings else []
+        if at in result.failed and elo:
+            elo = [""]
         points = [cells.get((at, other), "") for other in order]
         counts = map(str, (one.games, one.wins, one.draws, one.losses))
         values = [*elo, *counts, percent(one), f"{one.discs:+.1f}", *points]

@@ -9,6 +9,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.protocol.commands.options import find_option
@@ -115,6 +116,20 @@ class Tuner:
             ),
         ]
         return "\n".join(lines) + "\n"
+
+    def data(self) -> dict[str, Any]:
+        """Return the options with their values so far, errors and histories, for JSON."""
+        tuning = self._tuning
+        return {
+            "pairs": self._pairs,
+            "played_pairs": self._played,
+            "options": [
+                {**one._asdict(), "value": value, "error": error, "history": [values[at] for values in self._history]}
+                for at, (one, value, error) in enumerate(
+                    zip(tuning.parameters, tuning.values, tuning.errors, strict=True)
+                )
+            ],
+        }
 
     def _learn(self, iteration: int) -> None:
         """Change the values by the result of an iteration, whose two games are in the journal; in the first,

@@ -14,9 +14,16 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from desdaemon.clients.match.results.journal import Journal
-from desdaemon.clients.match.results.scores import PairingScore, failed_program, pairing_tallies, standings
+from desdaemon.clients.match.results.scores import (
+    FAILED_GAMES,
+    PairingScore,
+    failed_program,
+    pairing_tallies,
+    standings,
+)
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
@@ -27,7 +34,7 @@ from .page import MatchPage
 from .process_groups import SIGNALS_S, ProcessGroups
 from .referee import Finished, MatchTerms, RunningGame, play_game
 from .results import statistics
-from .schedule import Schedule
+from .schedule import Schedule, ScheduledGame
 from .time_control import TimeControl
 
 T = TypeVar("T")
@@ -133,6 +140,10 @@ class Match:
         self._begun = time.monotonic()
         self._line = ProgressLine()
         self._names: dict[int, str] = {}
+        self._given_up: dict[int, str] = {}
+        """Programs of a tournament that failed in every game so far, and how: they lose the rest without being
+        started.
+        """
         self._tallies: list[PairingScore] = []
         for number, game in journal.games.items():
             self._check_names(number, game)
@@ -176,8 +187,12 @@ class Match:
     def _judged(self, ended: bool) -> Ending | None:
         """Return how the match ends after the games so far; None if it goes on. If ``ended``, all games are played."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
-        failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
-        if failed >= 0:
+        table = standings(tallies, self._setting.schedule)
+        if len(table) > 2:
+            for program, one in enumerate(table):
+                if one.failed and one.games >= FAILED_GAMES:
+                    self._given_up[program] = list(one.faults)[-1]
+        elif (failed := failed_program(table, ended=ended)) >= 0:
             return Ending("failed", failed)
         test = sequential(self._setting, tallies)
         if test is not None and test.accepted >= 0:
@@ -185,10 +200,12 @@ class Match:
         return Ending("finished") if ended else None
 
     def _check_names(self, number: int, game: Finished) -> None:
-        """Note the names that programs report in a game. Raises `BadInput` for another name than in earlier games."""
+        """Note the names that programs report in a game, if they were started. Raises `BadInput` for another name than
+        in earlier games.
+        """
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
-            first_name = self._names.setdefault(program, name)
+            first_name = self._names.setdefault(program, name) if name else ""
             if first_name != name:
                 raise BadInput(
                     f"program {program + 1} calls itself {quoted(name)}, in the games before {quoted(first_name)}: "
@@ -197,13 +214,22 @@ class Match:
 
     def _play(self, number: int) -> Finished:
         """Play a game with the programs of a thread, which are started if need be and ended after a fault. Raises
-        `BadInput` if a program does not start.
+        `BadInput` if one of two programs does not start; one of more loses the game.
         """
         thread, players = self._teams.get()
         try:
             setting, place = self._setting, self._setting.schedule.place(number)
-            for program in sorted({place.black, place.white} - players.keys()):
-                players[program] = self._start(program, thread)
+            for program in sorted({place.black, place.white}):
+                if program in self._given_up:
+                    return self._lost(place, program, self._given_up[program], "not started: it failed in every game")
+                if program not in players:
+                    try:
+                        players[program] = self._start(program, thread)
+                    except BadInput as error:
+                        if len(setting.programs) == 2 or self._groups.stopped:
+                            raise
+                        self._remark(str(error))
+                        return self._lost(place, program, "crash", str(error))
             game = play_game(
                 (players[place.black], players[place.white]),
                 setting.openings[place.opening],
@@ -220,6 +246,13 @@ class Match:
             return game
         finally:
             self._teams.put((thread, players))
+
+    def _lost(self, place: ScheduledGame, program: int, ending: str, note: str) -> Finished:
+        """Return a game that a program loses before its first move."""
+        faulty = 0 if program == place.black else 1
+        none = (0.0, 0.0)
+        record = self._setting.openings[place.opening]._replace(black="", white="")
+        return Finished(record, BlackScore(64 if faulty else -64), ending, faulty, note, none, none, (0, 0))
 
     def _start(self, program: int, thread: int) -> EngineClient:
         setting = self._setting

@@ -66,6 +66,9 @@ class FileGame(NamedTuple):
     result: BlackScore | None = None
     round: str = ""
     """PGN's round, such as ``12.1``; only written."""
+    ending: str = ""
+    """Why the game ended early, as for `game_text`; only written, as is ``comment``."""
+    comment: str = ""
 
 
 def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
@@ -322,7 +325,7 @@ def _ggf_result(text: str) -> BlackScore | None:
 
 
 def _sgf_result(text: str) -> BlackScore | None:
-    score = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
+    score = re.fullmatch(r"([BW])\+(\d{1,2})(?::[a-z])?", text, re.IGNORECASE)
     if score:
         return _possible(int(score[2]) if score[1] in "Bb" else -int(score[2]))
     return BlackScore(0) if text.lower() in ("0", "draw") else None
@@ -365,9 +368,16 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
         parts = [_edx_bytes(game) for game in games]
     else:
         parts = [
-            game_text(game.record, format, game.date, game.event, game.result, round=game.round).encode(
-                "utf-8", "backslashreplace"
-            )
+            game_text(
+                game.record,
+                format,
+                game.date,
+                game.event,
+                game.result,
+                comment=game.comment,
+                round=game.round,
+                ending=game.ending,
+            ).encode("utf-8", "backslashreplace")
             for game in games
         ]
         if old and not old.endswith(b"\n"):

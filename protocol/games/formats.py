@@ -24,7 +24,18 @@ from desdaemon.protocol.othello.notation import (
 from desdaemon.protocol.othello.rules import PASS, squares, transform
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
-from .records import GameRecord, GameText, PlayedMove, check_variant, final_result, follow, ggf_game, ggf_text, trees
+from .records import (
+    GameRecord,
+    GameText,
+    PlayedMove,
+    check_variant,
+    final_result,
+    follow,
+    forfeit_mark,
+    ggf_game,
+    ggf_text,
+    trees,
+)
 from .site_games import json_texts
 
 FORMATS = ("txt", "ggf", "sgf", "pgn")
@@ -86,24 +97,26 @@ def game_text(
     notes: Sequence[str] = (),
     scores: Sequence[MoverScore | None] = (),
     round: str = "",
+    ending: str = "",
 ) -> str:
     """Return a game as text in ``format``, one of `FORMATS`.
 
     ``date`` is ``2026-01-31 12:00:00`` (GMT), or only its first part such as ``2026-01-31``, or "" if unknown. With
     ``event`` None GGF names this program as the place. ``result`` is Black's score, for an unfinished game. ``comment``
     is about the game. ``notes`` (SGF, PGN) and ``scores`` (GGF; discs for the mover, None for none) have one item for
-    each move from the first on and may be shorter than the game. ``round`` is for PGN, such as ``12.1``. The format
-    ``txt`` uses none of these.
+    each move from the first on and may be shorter than the game. ``round`` is for PGN, such as ``12.1``.
+    ``ending`` says why a game ended early: ``time``, ``hang``, ``resigned``, ``illegal``, ``answer``, ``crash`` or
+    ``adjudicated``. The format ``txt`` uses none of these.
     """
     if format == "txt":
         return txt_text(record)
     if format == "ggf":
         place = "desdaemon" if event is None else event
         day = f"{date} GMT" if " " in date else date
-        return ggf_text(record, day, place, result, comment=comment, scores=scores) + "\n"
+        return ggf_text(record, day, place, result, comment=comment, scores=scores, ending=ending) + "\n"
     if format == "sgf":
-        return sgf_text(record, date[:10], event or "", result, comment, notes)
-    return pgn_text(record, date[:10], event or "", result, comment, notes, round)
+        return sgf_text(record, date[:10], event or "", result, comment, notes, ending)
+    return pgn_text(record, date[:10], event or "", result, comment, notes, round, ending)
 
 
 # Move lists
@@ -238,6 +251,7 @@ def sgf_text(
     result: BlackScore | None = None,
     comment: str = "",
     notes: Sequence[str] = (),
+    ending: str = "",
 ) -> str:
     """Return a game in SGF, ten moves a line, or one move a line if there are notes. Arguments as for `game_text`."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
@@ -246,7 +260,8 @@ def sgf_text(
     lines += [f"PB[{_sgf_escaped(record.black)}]", f"PW[{_sgf_escaped(record.white)}]"]
     score = final_result(record, result)
     if score is not None:
-        lines.append(f"RE[{'B' if score > 0 else 'W'}+{abs(score)}]" if score else "RE[0]")
+        mark = forfeit_mark(ending)
+        lines.append(f"RE[{'B' if score > 0 else 'W'}+{abs(score)}{mark}]" if score else "RE[0]")
     if record.initial != START:
         for name, discs in (("AB", record.initial.black), ("AW", record.initial.white)):
             if discs:
@@ -377,6 +392,18 @@ def _known(name: str) -> str:
     return "" if name == "?" else name
 
 
+_TERMINATIONS = {
+    "time": "time forfeit",
+    "hang": "time forfeit",
+    "resigned": "resignation",
+    "illegal": "rules infraction",
+    "answer": "rules infraction",
+    "crash": "abandoned",
+    "adjudicated": "adjudication",
+}
+"""PGN's words for why a game ended early; it has none for a resignation."""
+
+
 def pgn_text(
     record: GameRecord,
     date: str,
@@ -385,14 +412,17 @@ def pgn_text(
     comment: str = "",
     notes: Sequence[str] = (),
     round: str = "",
+    ending: str = "",
 ) -> str:
     """Return a game in PGN, its result in discs, empty squares counted for the winner. Arguments as for `game_text`."""
     score = final_result(record, result)
-    ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
+    points = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
     day = f"{date.replace('-', '.')}.??.??" if len(date) == 4 else date.replace("-", ".") or "????.??.??"
     lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', f'[Round "{round or "?"}"]']
-    lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{ending}"]']
+    lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{points}"]']
+    if ending in _TERMINATIONS:
+        lines.append(f'[Termination "{_TERMINATIONS[ending]}"]')
     if record.initial != START:
         lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']
     words = _pgn_comment(comment)
@@ -403,7 +433,7 @@ def pgn_text(
         words.append("pass" if played.move == PASS else move_text(played.move))
         words += _pgn_comment(notes[ply]) if ply < len(notes) else []
         blacks = not blacks
-    return "\n".join([*lines, "", *_wrapped([*words, ending]), ""])
+    return "\n".join([*lines, "", *_wrapped([*words, points]), ""])
 
 
 def _pgn_comment(text: str) -> list[str]:

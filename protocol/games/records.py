@@ -220,8 +220,10 @@ def ggf_text(
     *,
     comment: str = "",
     scores: Sequence[MoverScore | None] = (),
+    ending: str = "",
 ) -> str:
-    """Return a game as a line of GGF. ``result`` is Black's score of an unfinished game, None for ``?``.
+    """Return a game as a line of GGF. ``result`` is Black's score of an unfinished game, None for ``?``; ``ending``
+    is why, as for `forfeit_mark`.
 
     ``date`` is written as given; ``comment`` is about the game. ``scores`` belong to the first moves, in discs for the
     mover, None for no score.
@@ -230,10 +232,21 @@ def ggf_text(
     board = squares_text(record.initial).replace("X", "*")
     rows = " ".join(board[start : start + 8] for start in range(0, 64, 8))
     names = f"PB[{_plain(record.black)}]PW[{_plain(record.white)}]"
-    head = f"GM[Othello]PC[{_plain(place)}]DT[{date}]{names}RE[{'?' if score is None else score}]{_ggf_clocks(record)}"
+    points = "?" if score is None else f"{score}{forfeit_mark(ending)}"
+    head = f"GM[Othello]PC[{_plain(place)}]DT[{date}]{names}RE[{points}]{_ggf_clocks(record)}"
     side = "*" if record.initial.black_to_move else "O"
     about = f"CO[{_plain(comment)}]" if comment else ""
     return f"(;{head}TY[8]BO[8 {rows} {side}]{about}{''.join(_ggf_moves(record, scores))};)"
+
+
+_MARKS = {"time": ":t", "hang": ":t", "resigned": ":r", "illegal": ":f", "answer": ":f", "crash": ":f"}
+
+
+def forfeit_mark(ending: str) -> str:
+    """Return what follows a result to say why a game ended early: GGF's ``:t`` for time and ``:r`` for a resignation,
+    ``:f`` for other forfeits; "" for every other ``ending`` of a match.
+    """
+    return _MARKS.get(ending, "")
 
 
 def final_result(record: GameRecord, claimed: BlackScore | None) -> BlackScore | None:

@@ -40,6 +40,7 @@ from desdaemon.clients.match.results.scores import tally
 from desdaemon.clients.match.schedule import KINDS, Schedule
 from desdaemon.clients.match.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, Position, moves_text, parse_moves
 from desdaemon.protocol.othello.rules import transform, transform_move
@@ -540,3 +541,65 @@ def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.Cap
         assert command.main([*sides, "--games", "2", "--book-results", str(file)]) == 1
         assert complaint in capsys.readouterr().err
     assert export.read_bytes() == content
+
+
+MARKS = {
+    "resign": (":r", "resignation"),
+    "illegal": (":f", "rules infraction"),
+    "crash": (":f", "abandoned"),
+    "slow": (":t", "time forfeit"),
+}
+
+
+@pytest.mark.parametrize("fault", MARKS)
+def test_a_forfeit_leaves_its_reason_in_saved_files(fault: str, tmp_path: Path) -> None:
+    mark, termination = MARKS[fault]
+    sides = [fake("gtp", "first"), fake("gtp", fault, 0)]
+    saved = [tmp_path / f"games.{kind}" for kind in ("ggf", "sgf", "pgn")]
+    journal = str(tmp_path / "journal")
+    for file in saved:
+        arguments = [*sides, "--games", "1", "--journal", journal, "--save", str(file), "--move-time", "none,0.2"]
+        command.main(arguments)
+    ggf, sgf, pgn = (file.read_text() for file in saved)
+    assert f"RE[64{mark}]" in ggf
+    assert f"RE[B+64{mark}]" in sgf
+    assert f'[Termination "{termination}"]' in pgn
+    for text in (ggf, sgf, pgn):
+        assert "lost by fault: " in " ".join(text.split())
+    for file in saved:
+        (game,) = read_games(str(file))
+        assert game.result == 64
+
+
+def test_a_game_that_is_played_out_has_no_mark(tmp_path: Path) -> None:
+    saved = [tmp_path / f"games.{kind}" for kind in ("ggf", "sgf", "pgn")]
+    for file in saved:
+        assert command.main([fake("gtp", "first"), fake("gtp", "last"), "--games", "1", "--save", str(file)]) == 0
+    ggf, sgf, pgn = (file.read_text() for file in saved)
+    assert "lost by" not in ggf + sgf + pgn
+    assert "Termination" not in pgn
+    assert ":" not in ggf.partition("RE[")[2].partition("]")[0]
+
+
+def test_a_tournament_goes_on_without_programs_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One crashes in every game, one never starts: both lose all games, without being started again and again."""
+    account, journal, page = tmp_path / "account.json", tmp_path / "journal", tmp_path / "page"
+    sides = [fake("gtp", "first"), fake("gtp", "crash"), "sh -c 'echo no; exit 3'", fake("gtp", "last")]
+    arguments = [*sides, "--names", "A,B,C,D", "--tournament", "gauntlet", "--protocol", "gtp", "--games", "6"]
+    arguments += ["--journal", str(journal), "--page", str(page), "--json", str(account)]
+    assert command.main(arguments) == 1
+    found = json.loads(account.read_text())
+    assert (found["status"], found["games"], found["failed"]) == ("finished", 18, "B")
+    assert [one["failed"] for one in found["programs"]] == [False, True, True, False]
+    assert [one["losses"] for one in found["programs"][1:3]] == [6, 6]
+    assert [one["faults"] for one in found["programs"]] == [{}, {"crash": 6}, {"crash": 6}, {}]
+    assert [one is None for one in found["ratings"]["elo"]] == [False, True, True, False]
+    assert [one["elo"] is None for one in found["pairings"]] == [True, True, False]
+    games = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
+    assert sum(game["note"].startswith("not started") for game in games) == 4
+    out = capsys.readouterr().out
+    assert "B failed in every game (crash 6): no Elo" in out
+    assert "C failed in every game (crash 6): no Elo" in out
+    assert "inf" not in out + (page / "index.html").read_text().replace("information", "")
+    assert command.main(arguments) == 1
+    assert len(journal.read_text().splitlines()) == 19

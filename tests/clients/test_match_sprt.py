@@ -91,7 +91,7 @@ def pair_chances(elo: float, draws: float, bias: float) -> np.ndarray[Any, Any]:
         score = statistics.expected_score(difference)
         drawn = min(draws, 2 * score, 2 - 2 * score)
         games.append([1 - score - drawn / 2, drawn, score - drawn / 2])
-    return np.convolve(*games)
+    return np.convolve(games[0], games[1])
 
 
 def decided(

@@ -180,3 +180,20 @@ def test_a_tuning_that_is_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_program_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["self -eval-file /no/where", "--tune", "level=1:3", "--games", "4"]) == 1
     assert "-eval-file /no/where: can't be read" in capsys.readouterr().err
+
+
+def test_a_tuning_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The values with their errors, and how they came there; into a file, or in place of the table."""
+    journal, account = str(tmp_path / "journal"), tmp_path / "tuned.json"
+    arguments = ["self -l 1", "--tune", "noise=0:9:3", "--games", "4", "--journal", journal]
+    assert command.main([*arguments, "--json", str(account)]) == 0
+    found = json.loads(account.read_text())
+    assert "2 of 2 pairs of games" in capsys.readouterr().out
+    assert (found["format"], found["status"], found["pairs"], found["played_pairs"]) == (1, "finished", 2, 2)
+    (noise,) = found["options"]
+    assert [noise[key] for key in ("name", "low", "high", "start")] == ["noise", 0, 9, 3]
+    assert (noise["history"][0], noise["history"][-1], len(noise["history"])) == (3.0, noise["value"], 3)
+    assert noise["error"] >= abs(noise["value"] - 3)
+    assert found["program"]["command"].endswith("-l 1")
+    assert command.main([*arguments, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["options"] == found["options"]

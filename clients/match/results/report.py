@@ -20,8 +20,8 @@ class MatchOutcome(NamedTuple):
     """The evaluated match: scores by pairing and by program, and Elo.
 
     ``tallies`` and ``elo`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the
-    programs. ``failed`` is a program that failed in every game, or -1; then there is no Elo. ``sprt`` are the Elo
-    differences of the ``test``'s hypotheses.
+    programs. ``failed`` are the programs that failed in every game; with one of them there is no Elo, and its rating
+    is minus infinity. ``sprt`` are the Elo differences of the ``test``'s hypotheses.
     """
 
     games: Mapping[int, Finished]
@@ -29,7 +29,7 @@ class MatchOutcome(NamedTuple):
     names: list[str]
     tallies: list[PairingScore]
     standings: list[Standing]
-    failed: int
+    failed: list[int]
     elo: list[statistics.Elo | None]
     ratings: Ratings | None
     test: statistics.Sequential | None
@@ -48,18 +48,39 @@ def outcome(
     failed: int,
     sprt: tuple[float, ...] | None,
 ) -> MatchOutcome:
-    """Return the evaluation of ``games``, by number. ``failed`` is a program that failed in every game, or -1; if there
-    is one, Elo, ratings and the sequential test are left out. ``sprt`` are that test's Elo differences; None: no test.
+    """Return the evaluation of ``games``, by number. ``failed`` is the one of two programs that failed in every game,
+    or -1; of more programs those are found in the games. Elo, ratings and the sequential test leave them out. ``sprt``
+    are that test's Elo differences, and maybe its risks; None: no test.
     """
     tallies = pairing_tallies(games, schedule)
-    elo: list[statistics.Elo | None] = [None] * len(tallies)
-    rated = test = None
-    if failed < 0:
-        elo = [statistics.elo(one.sample) for one in tallies]
-        met = [Pairing(*pair, one.clusters) for pair, one in zip(schedule.pairings, tallies, strict=True)]
-        rated = ratings(schedule.programs, met) if schedule.programs > 2 else None
-        test = statistics.sequential(tallies[0].paired_sample, *sprt) if sprt else None
-    return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test, sprt)
+    table = standings(tallies, schedule)
+    out = [failed] if failed >= 0 else []
+    if schedule.programs > 2:
+        out = [program for program, one in enumerate(table) if one.failed]
+    elo = [
+        None if set(pair) & set(out) else statistics.elo(one.sample)
+        for pair, one in zip(schedule.pairings, tallies, strict=True)
+    ]
+    rated = _ratings(schedule, tallies, out) if schedule.programs > 2 else None
+    test = statistics.sequential(tallies[0].paired_sample, *sprt) if sprt and not out else None
+    return MatchOutcome(games, schedule, names, tallies, table, out, elo, rated, test, sprt)
+
+
+def _ratings(schedule: Schedule, tallies: Sequence[PairingScore], failed: Sequence[int]) -> Ratings | None:
+    """Return the ratings of all programs but those that ``failed``, which get minus infinity."""
+    rest = [program for program in range(schedule.programs) if program not in failed]
+    met = [
+        Pairing(rest.index(first), rest.index(second), one.clusters)
+        for (first, second), one in zip(schedule.pairings, tallies, strict=True)
+        if first in rest and second in rest
+    ]
+    found = ratings(len(rest), met)
+    if found is None:
+        return None
+    elo, error = [-math.inf] * schedule.programs, [0.0] * schedule.programs
+    for place, program in enumerate(rest):
+        elo[program], error[program] = found.elo[place], found.error[place]
+    return Ratings(elo, error, found.bounded)
 
 
 def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) -> str:
@@ -70,8 +91,8 @@ def report(result: MatchOutcome, heading: str, controls: Sequence[TimeControl]) 
             f"{len(result.games)} games, {result.different} different: those that repeat each other count as one in "
             "the errors"
         )
-    if result.failed >= 0:
-        name, one = result.names[result.failed], result.standings[result.failed]
+    for program in result.failed:
+        name, one = result.names[program], result.standings[program]
         lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
     for program, (name, one, control) in enumerate(zip(result.names, result.standings, controls, strict=True)):
         part = control.part_used(one.used_ms, one.games, one.moves)
@@ -153,7 +174,7 @@ def _many(result: MatchOutcome) -> list[str]:
         one = result.standings[program]
         rated = (
             f"{result.ratings.elo[program]:+6.1f} {result.ratings.error[program]:6.1f}"
-            if result.ratings
+            if result.ratings and program not in result.failed
             else f"{'':13}"
         )
         lines.append(
@@ -248,16 +269,21 @@ def json_report(result: MatchOutcome, about: dict[str, Any], programs: list[dict
         **about,
         "games": len(result.games),
         "different_games": result.different,
-        "failed": result.names[result.failed] if result.failed >= 0 else None,
+        "failed": result.names[result.failed[0]] if result.failed else None,
         "programs": [
-            {"name": name, **program, **one._asdict(), "points": one.points}
+            {"name": name, **program, **one._asdict(), "points": one.points, "failed": one.failed}
             for name, program, one in zip(result.names, programs, result.standings, strict=True)
         ],
         "pairings": [
             {"first": first, "second": second, **_pairing_data(one, elo)}
             for (first, second), one, elo in zip(result.schedule.pairings, result.tallies, result.elo, strict=True)
         ],
-        "ratings": result.ratings._asdict() if result.ratings else None,
+        "ratings": {
+            **result.ratings._asdict(),
+            "elo": [value if math.isfinite(value) else None for value in result.ratings.elo],
+        }
+        if result.ratings
+        else None,
         "sprt": result.test._asdict() if result.test else None,
     }
 
