@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import datetime
 import queue
+import re
 import threading
 import time
 from collections import deque
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from desdaemon.clients.arguments import Parser, check_writable, read_secret, whole
+from desdaemon.clients.arguments import Parser, check_writable, read_secret, real, whole
 from desdaemon.clients.match.engine_process import EngineFault, command_of
 from desdaemon.clients.match.engine_protocols import EngineClient, detected_protocol, start_player
 from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals, interrupt
@@ -32,7 +33,7 @@ from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
 from .api import PATIENCE_S, Api, ApiRefusal, ApiSilence
-from .messages import BotTurn, Challenge, GameTable, Over, Rules, site_id
+from .messages import BotTurn, Challenge, GameTable, Over, Rules, Seeking, site_id
 
 SERVER = "https://playstrategy.org"
 
@@ -53,8 +54,11 @@ LAG_MS = 500.0
 _START_S = 30.0
 """Seconds for which an accepted challenge keeps a place for its game."""
 
+_OPEN_S = 60.0
+"""Seconds for which a challenge of the bot's own is open."""
+
 _REMEMBERED = 100
-"""Finished games that the bot remembers."""
+"""Finished games, and challenged players, that the bot remembers."""
 
 _WAITING = 100
 """Games of the site that wait for their turn; those beyond are not played."""
@@ -84,6 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     groups = ProcessGroups()
     try:
         rules = _rules(options.accept, options.rated, options.clock)
+        seeking = _seeking(options)
         if options.games:
             format_to_write(options.games)
             check_writable("--games", options.games)
@@ -95,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     with logs.without_waiting():
         try:
             protocol = detected_protocol(command, groups)
-            bot = Bot(api, rules, command, protocol, groups, options.most, options.games)
+            bot = Bot(api, rules, command, protocol, groups, options.most, options.games, seeking)
             with StoppedBySignals(interrupt):
                 try:
                     bot.run(upgrade=options.upgrade)
@@ -120,6 +125,10 @@ def command_line() -> Parser:
     add("--accept", default="", metavar="WHO", help="people, bots, names of players: a list with commas")
     add("--rated", action="store_true", help="accept rated games too")
     add("--clock", default="60:3600", metavar="MIN:MAX", help="seconds at the start of a game (default 60:3600)")
+    add("--challenge", default="", metavar="WHO", help="challenge these while idle: bots, names: a list with commas")
+    add("--every", type=real(1, 10_000), default=30.0, metavar="MIN", help="after so many idle minutes (default 30)")
+    add("--offer", default="300+3", metavar="S+S", help="the clock of these games, in seconds (default 300+3)")
+    add("--rating", default="0:4000", metavar="MIN:MAX", help="ratings of whom to challenge (default 0:4000)")
     add("--most", type=whole(1, 64), default=1, metavar="N", help="games at a time (default 1)")
     add("--engine", default="self", metavar="PROGRAM", help="the program's command line (default: this program)")
     add("--games", default="", metavar="FILE", help="append finished games to a file, such as games.ggf")
@@ -140,10 +149,15 @@ class Bot:
         groups: ProcessGroups,
         most: int,
         games_file: str,
+        seeking: Seeking | None = None,
     ) -> None:
         """``command`` starts the engine, which speaks ``protocol``, in a process group of ``groups``. Up to ``most``
-        games are played at a time; finished ones are appended to the file ``games_file`` unless it is "".
+        games are played at a time; finished ones are appended to the file ``games_file`` unless it is "". Others are
+        challenged by the rules ``seeking``; None: nobody.
         """
+        self._seeking = seeking
+        self._own: str | None = None
+        """The bot's own challenge that is open: its id, "" before the site has told it; None for none."""
         self._api = api
         self._rules = rules
         self._command, self._protocol, self._groups = command, protocol, groups
@@ -182,6 +196,8 @@ class Bot:
         self._leaving.clear()
         self._poster = threading.Thread(target=self._post, name="answers", daemon=True)
         self._poster.start()
+        self._seeker = threading.Thread(target=self._seek, name="challenges", daemon=True)
+        self._seeker.start()
         for event in self._api.lines("/api/stream/event"):
             self._take(event)
 
@@ -191,6 +207,7 @@ class Bot:
         """
         self._leaving.set()
         self._poster.join(PATIENCE_S)
+        self._seeker.join(PATIENCE_S)
         with self._lock:
             accepted = list(self._accepted)
         for game in accepted:
@@ -213,6 +230,8 @@ class Bot:
                 self._answer(Challenge.read(event.get("challenge", {})))
             elif kind == "gameStart":
                 self._begin(site_id(event["game"]["id"]))
+            elif kind in ("challengeDeclined", "challengeCanceled"):
+                self._closed(site_id(event["challenge"]["id"]))
         except (BadInput, KeyError, TypeError) as error:
             _tell(f"an event that cannot be read: {error}")
 
@@ -220,8 +239,7 @@ class Bot:
         if challenge.opponent == self._account.lower():
             return
         with self._lock:
-            self._accepted = {name: until for name, until in self._accepted.items() if until > time.monotonic()}
-            busy = len(self._games) + len(self._waiting) + len(self._accepted) >= self._most
+            busy = self._occupied >= self._most
             reason = self._rules.refusal(challenge) or ("later" if busy else "")
             if not reason:
                 self._accepted[challenge.id] = time.monotonic() + _START_S
@@ -231,6 +249,74 @@ class Bot:
         except queue.Full:
             self._free(challenge.id)
             _tell("too many challenges at once: this one is not answered")
+
+    @property
+    def _occupied(self) -> int:
+        """The number of games that are played or about to begin; the lock is held."""
+        self._accepted = {name: until for name, until in self._accepted.items() if until > time.monotonic()}
+        return len(self._games) + len(self._waiting) + len(self._accepted) + (self._own is not None)
+
+    def _seek(self) -> None:
+        """Challenge others while the bot is idle, one at a time, until it leaves. Runs on a thread of its own."""
+        seeking, tried = self._seeking, deque[str](maxlen=_REMEMBERED)
+        since = time.monotonic()
+        while seeking and not self._leaving.wait(0.1):
+            with self._lock:
+                if self._occupied:
+                    since = time.monotonic()
+            if time.monotonic() - since < seeking.every_s:
+                continue
+            try:
+                users = [user for name in seeking.names for user in self._api.objects(f"/api/user/{quote(name)}")]
+                users += self._api.objects("/api/bot/online") if seeking.bots else []
+                if chosen := seeking.choice(users, self._account, tried):
+                    tried.append(chosen)
+                    self._challenge(chosen, seeking)
+            except (ApiRefusal, ApiSilence, BadInput) as error:
+                _tell(f"challenging others: {error}")
+            except InterruptedError:
+                return
+            since = time.monotonic()
+
+    def _challenge(self, name: str, seeking: Seeking) -> None:
+        """Challenge a player, unless a game is about to begin, and wait `_OPEN_S` for an answer; without one, withdraw
+        the challenge. Raises as `Api.post` does, and `BadInput` for an answer without the challenge's id.
+        """
+        with self._lock:
+            if self._occupied:
+                return
+            self._own = ""
+        try:
+            answer = self._api.post(f"/api/challenge/{name}", seeking.form)
+            challenge = answer.get("challenge", answer)
+            own = site_id(challenge.get("id") if isinstance(challenge, dict) else None)
+            _tell(f"{name} is challenged")
+            with self._lock:
+                known = own in self._games or own in self._waiting or own in self._finished
+                self._own = None if known else own
+            until = time.monotonic() + _OPEN_S
+            while self._own == own and time.monotonic() < until and not self._leaving.wait(0.05):
+                pass
+            if self._own == own:
+                self._withdraw(own)
+        finally:
+            with self._lock:
+                self._own = None
+
+    def _withdraw(self, challenge: str) -> None:
+        """Withdraw an open challenge; if the site refuses that, its game may have begun."""
+        try:
+            self._api.post(f"/api/challenge/{challenge}/cancel")
+        except ApiRefusal:
+            if self._leaving.is_set():
+                self._begin(challenge)
+
+    def _closed(self, challenge: str) -> None:
+        """Note that a challenge was declined or withdrawn."""
+        with self._lock:
+            self._accepted.pop(challenge, None)
+            if self._own == challenge:
+                self._own = None
 
     def _post(self) -> None:
         """Send the answers to challenges until the bot leaves and all are sent. Runs on a thread of its own."""
@@ -270,6 +356,8 @@ class Bot:
         with self._lock:
             # A game has the id of its challenge, unless it is a rematch.
             self._accepted.pop(game, None)
+            if self._own == game:
+                self._own = None
             if game in self._games or game in self._waiting or game in self._finished:
                 return
             full = len(self._waiting) >= _WAITING
@@ -428,14 +516,36 @@ def _rules(accept: str, rated: bool, clock: str) -> Rules:
     clock that is not two numbers of seconds, the smaller first.
     """
     names = {name.strip().lower() for name in accept.split(",") if name.strip()}
-    least, colon, most = clock.partition(":")
-    try:
-        seconds = float(least), float(most)
-    except ValueError:
-        seconds = 0.0, 0.0
-    if not colon or not 0 < seconds[0] <= seconds[1] < 1e6:
+    seconds = _range(clock)
+    if seconds is None or not seconds[0]:
         raise BadInput(f"--clock {quoted(clock)}: expected seconds such as 60:900")
     return Rules("people" in names, "bots" in names, frozenset(names - {"people", "bots"}), rated, *seconds)
+
+
+def _seeking(options: argparse.Namespace) -> Seeking | None:
+    """Return the rules for challenging others in the options; None without ``--challenge``. Raises `BadInput`."""
+    names = [name.strip().lower() for name in options.challenge.split(",") if name.strip()]
+    rating = _range(options.rating)
+    if rating is None:
+        raise BadInput(f"--rating {quoted(options.rating)}: expected two ratings such as 1500:2200")
+    clock = re.fullmatch(r"(\d{1,5})\+(\d{1,3})", options.offer, re.ASCII)
+    if not clock or not int(clock[1]):
+        raise BadInput(f"--offer {quoted(options.offer)}: expected whole seconds such as 300+3")
+    people = tuple(site_id(name) for name in names if name != "bots")
+    every_s = 60.0 * options.every
+    if not names:
+        return None
+    return Seeking(people, "bots" in names, every_s, int(clock[1]), int(clock[2]), *rating, options.rated)
+
+
+def _range(text: str) -> tuple[float, float] | None:
+    """Return the two numbers of ``60:900``, the smaller first, up to a million; None for other text."""
+    least, colon, most = text.partition(":")
+    try:
+        numbers = float(least), float(most)
+    except ValueError:
+        return None
+    return numbers if colon and 0 <= numbers[0] <= numbers[1] < 1e6 else None
 
 
 def _tell(text: str) -> None:

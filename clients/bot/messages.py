@@ -15,7 +15,7 @@ challenge of Mind-Sports-Games/lila; the test of Flipello in Mind-Sports-Games/s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -121,6 +121,44 @@ class Rules(NamedTuple):
         if challenge.clock[0] < self.least_s:
             return "tooFast"
         return "tooSlow" if challenge.clock[0] > self.most_s else ""
+
+
+class Seeking(NamedTuple):
+    """The rules by which the bot challenges others while it is idle, to Othello with one clock."""
+
+    names: tuple[str, ...] = ()
+    """Whom it challenges, by id in lower case."""
+    bots: bool = False
+    """Whether it challenges every bot that is online."""
+    every_s: float = 1800.0
+    """Seconds without a game, and since the last challenge, before it challenges."""
+    limit_s: int = 300
+    increment_s: int = 3
+    least: float = 0.0
+    most: float = 4000.0
+    """The ratings in Othello that suit, ends included; who has none counts as 1500."""
+    rated: bool = False
+
+    @property
+    def form(self) -> dict[str, str]:
+        """The fields of a challenge."""
+        clock = {"clock.limit": str(self.limit_s), "clock.increment": str(self.increment_s)}
+        return {"variant": OTHELLO, "rated": "true" if self.rated else "false", **clock}
+
+    def choice(self, users: list[Any], account: str, tried: Sequence[str]) -> str:
+        """Return the id of the user to challenge, of the site's descriptions ``users``, or "" for none: one who was not
+        ``tried``, or else whose turn is longest ago.
+        """
+        suiting = []
+        for user in users:
+            try:
+                rating = user.get("perfs", {}).get(OTHELLO, {}).get("rating", 1500)
+                if self.least <= rating <= self.most and site_id(user["id"]).lower() != account.lower():
+                    suiting.append(user["id"].lower())
+            except (AttributeError, BadInput, KeyError, TypeError):
+                continue
+        last = {name: number for number, name in enumerate(tried)}
+        return min(suiting, key=lambda name: last.get(name, -1), default="")
 
 
 class BotTurn(NamedTuple):

@@ -144,6 +144,13 @@ class Site:
         """Streams end between two lines, not in the middle of one."""
         self.title = "BOT"
         self.games: dict[str, Game] = {}
+        self.users: dict[str, dict[str, Any]] = {}
+        """Users who are online, by id."""
+        self.willing: set[str] = set()
+        """Those who accept a challenge; others decline it."""
+        self.offered: list[tuple[str, str]] = []
+        """The bot's challenges: to whom, and the form."""
+        self.refused: list[str] = []
         self.waiting: list[dict[str, Any]] = []
         self.asked: list[str] = []
         self.declined: dict[str, str] = {}
@@ -190,7 +197,19 @@ class Site:
         running = [
             {"type": "gameStart", "game": {"id": name}} for name, game in self.games.items() if game.status == "started"
         ]
-        return running + [{"type": "challenge", "challenge": challenge} for challenge in self.waiting]
+        declined = [{"type": "challengeDeclined", "challenge": {"id": name}} for name in self.refused]
+        return running + declined + [{"type": "challenge", "challenge": challenge} for challenge in self.waiting]
+
+    def offer(self, user: str, form: str) -> dict[str, Any]:
+        with self.news:
+            self.offered.append((user, form))
+            name = f"offer{len(self.offered)}"
+            if user in self.willing:
+                self.start(name)
+            else:
+                self.refused.append(name)
+            self.news.notify_all()
+        return {"challenge": {"id": name, "status": "created"}}
 
     def accept(self, name: str) -> bool:
         with self.news:
@@ -228,6 +247,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(401, {"error": "No such token"})
         elif self.path == "/api/account":
             self.answer(200, {"id": "thebot", "title": site.title} if site.title else {"id": "thebot"})
+        elif self.path == "/api/bot/online":
+            self.answer(200, *site.users.values())
+        elif found := re.fullmatch(r"/api/user/(\w+)", self.path):
+            self.answer(200, site.users[found[1]])
         elif self.path == "/api/stream/event":
             self.stream_events()
         elif found := re.fullmatch(r"/api/bot/game/stream/(\w+)", self.path):
@@ -253,6 +276,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif found := re.fullmatch(r"/api/bot/game/(\w+)/move/(\S+)", path):
             game = site.games[found[1]]
             done = game.play(found[2])
+        elif found := re.fullmatch(r"/api/challenge/(\w+)", path):
+            self.answer(200, site.offer(found[1], body))
+            return
         elif path == "/api/bot/account/upgrade":
             site.title, done = "BOT", True
         else:
@@ -261,8 +287,8 @@ class _Handler(BaseHTTPRequestHandler):
         if game and done:
             game.reply_soon()
 
-    def answer(self, status: int, data: dict[str, Any]) -> None:
-        body = json.dumps(data).encode()
+    def answer(self, status: int, *data: dict[str, Any]) -> None:
+        body = b"".join(json.dumps(one).encode() + b"\n" for one in data)
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -27,7 +27,7 @@ from pretended_players import fake
 
 from desdaemon.clients.bot import api
 from desdaemon.clients.bot.bot import Bot, _Game
-from desdaemon.clients.bot.messages import BotTurn, Rules
+from desdaemon.clients.bot.messages import BotTurn, Rules, Seeking
 from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.engine_protocols import EngineClient, start_player
 from desdaemon.clients.match.process_groups import ProcessGroups
@@ -380,6 +380,55 @@ def test_what_strangers_send_is_shown_without_control_characters(
     said = capsys.readouterr().err
     assert "ann" in said
     assert "\x1b" not in said
+
+
+def test_it_challenges_others_one_at_a_time() -> None:
+    """By rating, those first whose turn is longest ago, and nobody while a game is played."""
+    site = Site()
+    for name, rating in (("strong", 2300), ("weak", 900), ("fair", 1600), ("good", 1700)):
+        site.users[name] = {"id": name, "title": "BOT", "perfs": {"flipello": {"rating": rating}}}
+    site.users["thebot"] = {"id": "thebot", "title": "BOT"}
+    site.willing = {"good"}
+    with site.running():
+        client = api.Api(site.url, TOKEN, print, threading.Event())
+        groups = ProcessGroups()
+        seeking = Seeking(bots=True, every_s=0.3, limit_s=120, increment_s=2, least=1000, most=2000)
+        bot = Bot(client, Rules(), command_of(fake("gtp")), "gtp", groups, 4, "", seeking)
+
+        def run() -> None:
+            with contextlib.suppress(InterruptedError, api.ApiRefusal):
+                bot.run()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        until(lambda: len(site.offered) >= 4, told=site.offered)
+        assert [name for name, _ in site.offered[:4]] == ["fair", "good", "fair", "good"]
+        assert set(site.offered[0][1].split("&")) == {
+            "variant=flipello", "rated=false", "clock.limit=120", "clock.increment=2"
+        }  # fmt: skip
+        # The next challenge came when the game before it was over.
+        assert site.games["offer2"].status != "started"
+        bot._leaving.set()
+        client._closing.set()
+        groups.stop()
+
+
+@pytest.mark.parametrize(
+    "user", [None, 5, {}, {"id": "\ud800"}, {"id": "ann", "perfs": []}, {"id": "ann", "perfs": None}]
+)
+def test_users_that_cannot_be_read_are_not_challenged(user: object) -> None:
+    assert Seeking(bots=True).choice([user, {"id": "bob"}], "thebot", []) == "bob"
+
+
+@pytest.mark.parametrize("options", [("--offer", "5"), ("--offer", "0+3"), ("--rating", "9:1"), ("--challenge", "a/b")])
+def test_rules_for_challenges_that_cannot_be_read(
+    token: Path, options: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from desdaemon.clients.bot.bot import main
+
+    with pytest.raises(SystemExit, match="2"):
+        main([str(token), *options])
+    assert options[1] in capsys.readouterr().err
 
 
 # Whatever the site sends is bounded
