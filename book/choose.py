@@ -41,6 +41,8 @@ class MoveChoice(NamedTuple):
 
 PRIOR_GAMES = 10
 """The weight of a search's score in games when it is mixed with the results of games."""
+_UNSCORED_PRIOR = 1
+"""The games, half of them won, that a move without a score begins with."""
 
 _DISCS = 8
 """A score of this many discs counts as a share of e / (1 + e) = 73 % of the points."""
@@ -60,29 +62,40 @@ def _supposed_share(book: Book, move: MoveInBook, rng: random.Random) -> float:
     """Return a share of the points (0 to 1) for a move, drawn at random by its score and its games' results.
 
     The draw is from a beta distribution. The more games a move has, the closer the draw is to their share: 700 of 1000
-    points mostly beat 8 of 10, and a move without games competes by its score alone.
+    points mostly beat 8 of 10. A move without games competes by its score alone, one without a score by its games
+    alone.
     """
     won, drawn, lost = _results(book, move)
-    expected = 1 / (1 + math.exp(-move.score / _DISCS))
-    return rng.betavariate(won + drawn / 2 + PRIOR_GAMES * expected, lost + drawn / 2 + PRIOR_GAMES * (1 - expected))
+    games, expected = PRIOR_GAMES, 1 / (1 + math.exp(-move.score / _DISCS))
+    if not move.scored:
+        games, expected = _UNSCORED_PRIOR, 0.5
+    return rng.betavariate(won + drawn / 2 + games * expected, lost + drawn / 2 + games * (1 - expected))
+
+
+def _holds_its_own(book: Book, move: MoveInBook) -> bool:
+    """Return whether a move has games, of which it has lost no more than it has won."""
+    won, drawn, lost = _results(book, move)
+    return won + drawn + lost > 0 and won >= lost
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
     """Return the moves that may be chosen, on the given board, best first; none if `Book.view` returns None.
 
-    Left out are moves without a score, links below ``settings.least_level``, and the leaf if only links are wanted or
-    Egaroucid's rule ignores it. Moves more than the randomness below the best are left out too, unless `Choice.RESULTS`
-    decides. Raises `OutOfRange` for a randomness outside 0..128.
+    With `Choice.RESULTS` a move without a score is one of them, after the others, if it has lost no more games than it
+    has won. Left out are other moves without a score, links below ``settings.least_level``, and the leaf if only links
+    are wanted or Egaroucid's rule ignores it. Moves more than the randomness below the best are left out too, unless
+    `Choice.RESULTS` decides. Raises `OutOfRange` for a randomness outside 0..128.
     """
     within("randomness", settings.randomness, 0, 128)
+    known = book.moves_that_count(player, opponent)
     moves = [
         move
-        for move in book.moves_that_count(player, opponent)
+        for move in known
         if move.scored
         and (book.table.entry(move.row).level >= settings.least_level if move.linked else not settings.registered_only)
     ]
     if settings.choice is Choice.RESULTS:
-        return moves
+        return [*moves, *(move for move in known if not move.scored and _holds_its_own(book, move))]
     return [move for move in moves if move.score >= moves[0].score - settings.randomness]
 
 

@@ -279,6 +279,23 @@ def test_a_bad_line_put_in_by_hand_is_abandoned_within_100_games(dialogue: BookD
     assert sum(dialogue.book.table.results(dialogue.book.table.find(*before))) > 50
 
 
+@pytest.mark.parametrize("won", [True, False])
+def test_results_alone_decide_where_nothing_is_searched(dialogue: BookDialogue, tmp_path: Path, won: bool) -> None:
+    """D6 is played if its games were won, and left to the search if they were lost."""
+    games = "".join(f"(;GM[2]RE[{'W' if won else 'B'}+{1 + count}]B[f5]W[d6]B[c3])\n" for count in range(20))
+    (tmp_path / "games.sgf").write_text(games)
+    dialogue.say("book new 1 12")
+    dialogue.say(f"book add {tmp_path / 'games.sgf'} --unsearched")
+    dialogue.say("book-choice results")
+    dialogue.say("play f5")
+    for seed in range(1, 30):
+        dialogue.say(f"book-seed {seed}")
+        chosen = dialogue.session.books.choose(*dialogue.session.game.position[:2], dialogue.session.settings)
+        assert (chosen is not None and chosen.move == referee.square("d6")) == won
+    dialogue.say("book-choice value")
+    assert dialogue.session.books.choose(*dialogue.session.game.position[:2], dialogue.session.settings) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_the_loop_of_learning_runs_unattended(dialogue: BookDialogue, seed: int) -> None:
