@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.errors import BookError, Unreadable
+from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.store import Store, journal_path, open_store
+from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import UTF_16
@@ -165,13 +165,20 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
     """Write a book in the format of the file's name, or ``unnamed`` if the name tells none; replace the file.
 
     An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
-    `BookError` if the format cannot hold the book, or as `write_native` does.
+    `BookError` if the format cannot hold the book, or as `overwriting` does.
     """
     kind = format_by_name(path)
     if kind == NATIVE:
         kind = unnamed
     # Counted first, because a cancellation must not come after the writing.
     lost = lost_by_writing(book, kind, progress)
+    with overwriting(path):
+        notes = _written(kind, path, book, progress)
+    return Saved(kind, notes, lost)
+
+
+def _written(kind: str, path: Path, book: Book, progress: ProgressCallback) -> list[str]:
+    """Write a book in a format; return remarks about what other programs, or later commands, will find."""
     notes: list[str] = []
     if kind == EDAX:
         rows = book.faults(progress)
@@ -189,7 +196,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
     else:
         linked = np.empty(0, np.int64) if book.complete else book.faults(progress)
         linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
-        write_native(path, book, progress)
+        _write_native(path, book, progress)
         if len(linked):
             entry = book.table.entry(int(linked[0]))
             board = discs_text(entry.player, entry.opponent)
@@ -197,14 +204,17 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
                 f"{path}: {len(linked)} leaves lead into the book, such as {text.move_name(entry.leaf_move).lower()} "
                 f"of {board} X: fix or negamax drops them, as their moves are links"
             )
-    return Saved(kind, notes, lost)
+    return notes
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
     """Write ``book`` to ``path`` in our own format, with a new identity and without a journal.
 
-    Raises `WriteFailed`, and `BookError` if a journal lies beside ``path``: it may belong to an open book.
+    Raises as `overwriting` does.
     """
-    if journal_path(path).exists():
-        raise BookError(f"{path}: a journal lies beside it: open that book, or choose another name")
+    with overwriting(path):
+        _write_native(path, book, progress)
+
+
+def _write_native(path: Path, book: Book, progress: ProgressCallback) -> None:
     snapshot.write(path, book, secrets.randbits(64), 0, progress=progress)

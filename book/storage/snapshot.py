@@ -331,6 +331,14 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
         raise Unreadable(path, PAGE + number * header.block, problem)
 
 
+def header_of(path: Path) -> SnapshotHeader:
+    """Return the header of a book's file. Raises `Unreadable`, and `OSError`."""
+    with path.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        return read_header(path, stream.read(PAGE), size)
+
+
 def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
     """Return the header of an open file, and its table of checksums. Raises `Unreadable`."""
     size = stream.seek(0, 2)

@@ -14,6 +14,7 @@ import os
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,41 @@ def _lock(path: Path) -> FileLock:
         raise Locked(lock_path(path), held.holder) from None
     except OSError as error:
         raise WriteFailed(f"{lock_path(path)}: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def overwriting(path: Path, *, keep: bool = False) -> Iterator[None]:
+    """Return a context manager: within the block another book may be written to ``path``. If the book there has a
+    journal, its lock is held meanwhile, and the journal is removed at the end unless ``keep``.
+
+    Raises `Locked` if a process has the book open for writing, and `WriteFailed` if its journal has changes that the
+    file lacks.
+    """
+    log = journal_path(path)
+    if not log.exists():
+        yield
+        return
+    lock = _lock(path)
+    try:
+        if _journal_has_changes(path):
+            raise WriteFailed(f"{log}: has changes that {path.name} lacks: book load writes them into it")
+        yield
+        if not keep:
+            log.unlink(missing_ok=True)
+    finally:
+        lock.release()
+
+
+def _journal_has_changes(path: Path) -> bool:
+    """Return whether the journal of the book at ``path`` has, or may have, changes that the book's file lacks."""
+    try:
+        scan = journal.read(journal_path(path))
+        header = snapshot.header_of(path) if path.exists() else None
+    except (Unreadable, OSError):
+        return True
+    ours = header is not None and scan.book == header.book
+    frames = scan.after(header.sequence) if header is not None and ours else scan.frames
+    return any(frame.kind not in _UNFINISHED for frame in frames)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -124,9 +124,10 @@ class _StandardDialogue:
         for job in self._storing:
             job.wait(max(0.0, until - time.monotonic()))
         self._books.jobs.close()
-        for note in self._books.close():
+        notes = self._books.close()
+        for note in notes:
             self._on_note(note)
-        return status
+        return status or (UNUSABLE if notes else 0)
 
     def _read(self) -> None:
         """Read lines, on the reader's thread."""

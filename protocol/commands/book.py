@@ -78,7 +78,8 @@ class BookCommand(NamedTuple):
     requires an admin. ``about`` is the subject: `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`. The wire has no operations for
     commands about `SEARCH`; the browser has pages only for those about `BOOK`. A ``game`` command looks at a whole
     game, which takes too long for the thread that owns the sockets. A command that ``goes_on`` continues at its second
-    run what the first one began; a server resumes jobs of such commands after a restart.
+    run what the first one began; a server resumes jobs of such commands after a restart. A command that ``saves`` is
+    given to keep the book: a script in which it fails ends with an error status.
     """
 
     name: str
@@ -93,6 +94,7 @@ class BookCommand(NamedTuple):
     about: str = BOOK
     game: bool = False
     goes_on: bool = False
+    saves: bool = False
 
     @property
     def job(self) -> bool:
@@ -200,7 +202,7 @@ BOOK_COMMANDS = (
         (_file("File to write; the book's own unless given.", required=False),),
         "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else desdaemon's own.",
         role=ADMIN,
-    ),
+    )._replace(saves=True),
     _editor(
         "import",
         (_file("A text export, or any other book."), _DISCARD),
@@ -214,6 +216,7 @@ BOOK_COMMANDS = (
         "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat or .egbk3.",
         long=True,
         role=ADMIN,
+        saves=True,
     ),
     BookCommand(
         "backup",
@@ -221,6 +224,7 @@ BOOK_COMMANDS = (
         "Write a copy in desdaemon's own format while the book stays in use.",
         long=True,
         role=ADMIN,
+        saves=True,
     ),
     _editor(
         "merge",

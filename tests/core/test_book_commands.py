@@ -1,11 +1,14 @@
 """The book through the text protocol."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import referee
 from book_dialogue import BookDialogue
+from checkout import ROOT
 from test_book_edax import undated
 from test_book_grow import reference_deviate
 from toys import canonical, contents, game_positions
@@ -13,6 +16,7 @@ from toys import canonical, contents, game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
 from desdaemon.book.record import START
+from desdaemon.book.storage.store import open_store
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 
@@ -384,3 +388,50 @@ def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
         dialogue.say(f"book load {aside}")
         assert contents(dialogue.book) == learnt
         dialogue.books.close()
+
+
+def test_a_book_that_was_in_use_is_overwritten_and_one_in_use_is_not(dialogue: BookDialogue, tmp_path: Path) -> None:
+    mine, copy = tmp_path / "my.book", tmp_path / "copy.book"
+    dialogue.say("book new 1 4")
+    dialogue.say(f"book save {mine}")
+    for line in (f"backup {copy}", f"load {copy}", f"load {mine}", f"backup {copy}", f"save {copy}", f"export {copy}"):
+        assert "position" in dialogue.say(f"book {line}")
+    assert not copy.with_name("copy.book.journal").exists()
+    dialogue.say(f"book backup {copy}")
+    with open_store(copy):
+        assert "in use" in dialogue.refused(f"book backup {copy}")
+        assert "in use" in dialogue.refused(f"book save {copy}")
+    assert "1 position" in dialogue.say(f"book backup {copy}")
+
+
+def test_changes_that_only_a_journal_has_are_not_overwritten(dialogue: BookDialogue, tmp_path: Path) -> None:
+    crashed = tmp_path / "crashed.book"
+    dialogue.say("book new 1 4")
+    dialogue.say(f"book save {tmp_path / 'my.book'}")
+    dialogue.say(f"book backup {crashed}")
+    with open_store(crashed) as store:
+        store.book.options = store.book.options._replace(level=7)
+        store.commit()
+        for path in (crashed, crashed.with_name("crashed.book.journal")):
+            path.with_name(f"kept-{path.name}").write_bytes(path.read_bytes())
+    for path in (crashed, crashed.with_name("crashed.book.journal")):
+        path.write_bytes(path.with_name(f"kept-{path.name}").read_bytes())
+    assert "its journal has changes" in dialogue.refused(f"book backup {crashed}")
+    with open_store(crashed) as store:
+        assert store.book.options.level == 7
+
+
+def test_a_script_that_cannot_save_its_book_ends_with_an_error(tmp_path: Path) -> None:
+    def ran(*lines: str) -> int:
+        typed = "".join(f"{line}\n" for line in ("book new 1 4", *lines))
+        program = (sys.executable, "-m", "daemon", "-q", "--config", "none")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            program, input=typed, cwd=tmp_path, env=environment, text=True, capture_output=True
+        ).returncode
+
+    assert ran("book save my.book") == 0
+    assert ran("book save my.book") == 0, "the second run writes over the book of the first"
+    assert ran("book save no/such/folder.book") == 1
+    assert ran("book save my.book.lock") == 1
+    assert ran("play f5", "book store") == 1, "changes of a book without a file are kept beside it"

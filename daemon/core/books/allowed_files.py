@@ -77,8 +77,8 @@ class Files:
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
         """Raise `Forbidden` if ``path`` is reserved or inside a reserved folder, is a file of the book in use
-        (``book_file``, its journals, lock or backups), has a journal beside it, or is itself a journal or lock that
-        exists.
+        (``book_file``, its journals, lock or backups), is a book that some process has in use or whose journal has
+        changes that the file lacks, or is itself a journal or lock that exists.
         """
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]
@@ -88,6 +88,19 @@ class Files:
         own = re.escape(book.name) + r"(\.journal.*|\.lock|\.\d+)?" if book is not None else ""
         if book is not None and target.parent == book.parent and re.fullmatch(own, target.name):
             raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: choose another name")
-        beside = target.with_name(target.name + ".journal")
-        if beside.exists() or (target.suffix in _OF_A_BOOK and target.exists()):
+        if target.suffix in _OF_A_BOOK and target.exists():
             raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: choose another name")
+        if not target.with_name(f"{target.name}.journal").exists():
+            return
+        from desdaemon.book.errors import Locked, WriteFailed
+        from desdaemon.book.storage.store import overwriting
+
+        try:
+            with overwriting(target, keep=True):
+                pass
+        except Locked as error:
+            process = f"process {error.pid}" if error.pid else "another process"
+            raise Forbidden(f"{quoted(path.name)}: {process} has this book in use: choose another name") from None
+        except WriteFailed:
+            message = "its journal has changes that it lacks: open it with book load, or choose another name"
+            raise Forbidden(f"{quoted(path.name)}: {message}") from None

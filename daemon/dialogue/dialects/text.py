@@ -90,6 +90,8 @@ class TextDialect(CommandContext):
         self.scripted = False
         """Whether the lines come from a file or a pipe: then nobody reads one answer before sending the next line."""
         self._games_left = session.settings.repeat
+        self._unsaved = False
+        """Whether a command that saves has failed in a script."""
 
     # A line
 
@@ -109,11 +111,11 @@ class TextDialect(CommandContext):
         except Unfinished as error:
             self._unfinished(error)
         except BadInput as error:
-            self.warn(str(error))
+            self._refused(line, str(error))
         except OSError as error:
             if error.filename is None:
                 raise
-            self.warn(f"{quoted(str(error.filename))}: {error.strerror}")
+            self._refused(line, f"{quoted(str(error.filename))}: {error.strerror}")
         except Abandoned:
             self._abandoned(line.text)
         except EngineFailure as error:
@@ -175,6 +177,10 @@ class TextDialect(CommandContext):
     def open_book(self) -> None:
         """Start to open the book that the options name."""
         self.session.open_book(self.warn)
+
+    def _refused(self, line: TextLine, reason: str) -> None:
+        self.warn(reason)
+        self._unsaved |= self.scripted and line.book is not None and line.book.saves
 
     def _confess(self, line: str) -> None:
         """Report an internal error in the command ``line``, with its traceback; the dialogue goes on."""
@@ -296,7 +302,7 @@ class TextDialect(CommandContext):
             else:
                 self.leaving = line.status
         self.output.flush()
-        return self.leaving or 0
+        return self.leaving or (UNUSABLE if self._unsaved else 0)
 
     def _show_board(self) -> None:
         game = self.session.game
