@@ -9,7 +9,6 @@ complete -c desdaemon -n '__fish_use_subcommand' -a ggs -d 'play on the Generic 
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt for a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
-complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of games: what people played in a position'
 complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
 complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
 complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
@@ -18,6 +17,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compile
 complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
 complete -c desdaemon -n '__fish_use_subcommand' -a doctor -d 'check what works here, what is missing, how to mend it'
 complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
+complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of games: what people played in a position'
 complete -c desdaemon -n '__fish_use_subcommand' -a help -d 'a command, an option or a program'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l game -r -d 'the game of that number in the file, from 1'
@@ -80,7 +80,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l margin -r -d 'gr
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l patience -r -d 'seconds that a move without a limit may take; default 600'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l adjudicate -r -d 'end games at N empty squares with their exact score, 0 to 24'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l concurrency -r -d 'games at a time; cores is one for each core, or for the threads of a program'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l sprt -r -d 'stop once games decide between these Elo differences (--sprt=-5,0)'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l sprt -r -d 'stop once games decide between these Elo differences (--sprt=-5,0), with the risks A and B of accepting the second, or the first, wrongly (default 0.05,0.05)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l tune -r -d 'of self alone: tune this option by games (default 1000) between two of its values; repeatable'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'keep the games there; repeat the command to continue'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games to this file at the end, in the format of its name'
@@ -92,6 +92,10 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l help -d 'show this
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l accept -r -d 'people, bots, names of players: a list with commas'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l rated -d 'accept rated games too'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l clock -r -d 'seconds at the start of a game (default 60:3600)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l challenge -r -d 'challenge these while idle: bots, names: a list with commas'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l every -r -d 'after so many idle minutes (default 30)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l offer -r -d 'the clock of these games, in seconds (default 300+3)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l rating -r -d 'ratings of whom to challenge (default 0:4000)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l most -r -d 'games at a time (default 1)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l engine -r -d 'the program\'s command line (default: this program)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l games -r -d 'append finished games to a file, such as games.ggf'
@@ -143,8 +147,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
-complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
-complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
@@ -196,6 +198,8 @@ complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a man
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_use_subcommand' -l help -d 'what there is'
 complete -c desdaemon -n '__fish_use_subcommand' -l version -d 'name and version'
 complete -c desdaemon -n '__fish_use_subcommand' -l config -r -d 'read options from this TOML file, none reads no file'
@@ -209,8 +213,6 @@ complete -c desdaemon -n '__fish_use_subcommand' -o solve -r -d 'solve the probl
 complete -c desdaemon -n '__fish_use_subcommand' -o wtest -r -d 'check a WTHOR file'
 complete -c desdaemon -n '__fish_use_subcommand' -o option-file -r -d 'read options'
 complete -c desdaemon -n '__fish_use_subcommand' -o level -r -d 'Strength, as Edax\'s levels'
-complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 800 to 2700, without book; 0 is off'
-complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
 complete -c desdaemon -n '__fish_use_subcommand' -o depth -r -d 'Search depth in plies instead of the level\'s; -1 follows the level'
 complete -c desdaemon -n '__fish_use_subcommand' -o selectivity -r -d 'Selectivity of the search instead of the level\'s'
 complete -c desdaemon -n '__fish_use_subcommand' -o nodes -r -d 'Most nodes for one search; 0 is no limit'
@@ -253,9 +255,11 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-learn-results -d 'When 
 complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'Check whether a move outside the book is better'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0 means all processors'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-memory -r -d 'MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any'
-complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
 complete -c desdaemon -n '__fish_use_subcommand' -o keep-going -d 'Go on with a script after a command that was not finished'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for book commands and -solve on the workers of this scheduler'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the keys of the cluster'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-threads -r -d 'Threads of this machine that help a cluster; 0: none'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 800 to 2700, without book; 0 is off'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
+complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
