@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
@@ -16,7 +15,7 @@ from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.match.process_groups import StoppedBySignals, interrupt
 from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import READ_FORMATS, FileGame
+from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
@@ -303,7 +302,4 @@ def _write(path: str, text: str) -> None:
     if path == "-":
         print_text(text)
         return
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+    replace_file(path, text.encode())

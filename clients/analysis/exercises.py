@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
-from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.api import Analysis, Board, Engine
@@ -13,7 +12,7 @@ from desdaemon.api.engine import searched_move
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
 from desdaemon.clients.match.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import FileGame, extension_of
+from desdaemon.protocol.games.bases import FileGame, extension_of, replace_file
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.othello.notation import Position, board_text, parse_move
 from desdaemon.protocol.othello.rules import canonical
@@ -63,10 +62,7 @@ def main(arguments: list[str]) -> int:
         if options.out == "-":
             print_text(WRITERS["obf"](found))
         else:
-            try:
-                Path(options.out).write_text(WRITERS[extension_of(options.out)](found), encoding="utf-8")
-            except OSError as error:
-                raise BadInput(f"{quoted(options.out)}: {error.strerror}") from None
+            replace_file(options.out, WRITERS[extension_of(options.out)](found).encode())
             print_text(f"{plural(len(found), 'exercise')} in {options.out}, of {search.account}\n")
     except BadInput as error:
         logs.message(str(error), "desdaemon exercises")
