@@ -253,13 +253,13 @@ def set_aside(path: Path, torn_scan: Scan) -> Path:
     copied = False
     try:
         content = path.read_bytes()
-        with aside.open("xb") as stream:
+        with os.fdopen(platform.open_file(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as stream:
             stream.write(content[torn_scan.end :])
             stream.flush()
             platform.sync(stream.fileno())
         platform.sync_folder(path.parent)
         copied = True
-        with path.open("r+b") as stream:
+        with os.fdopen(platform.open_file(path, os.O_RDWR), "r+b") as stream:
             stream.truncate(torn_scan.end)
             platform.sync(stream.fileno())
     except OSError as error:

@@ -288,7 +288,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
 
 def note_journal(path: Path) -> None:
     """Set `JOURNALLED` in the header of a file, synced. Raises `Unreadable` or OSError; the file is then unchanged."""
-    with path.open("r+b", buffering=0) as stream:
+    with os.fdopen(platform.open_file(path, os.O_RDWR), "r+b", buffering=0) as stream:
         page = stream.read(PAGE)
         header = read_header(path, page, None)
         if not header.state & JOURNALLED:
@@ -313,7 +313,7 @@ def bad_blocks(path: Path, header: SnapshotHeader, sums: bytes, progress: Progre
     block = header.block
     many = _OLD_BLOCK // block
     expected = np.frombuffer(sums, "<u4").tolist()
-    with path.open("rb") as stream:
+    with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
         stream.seek(PAGE)
         for first in range(0, len(expected), many):
             start = PAGE + first * block
@@ -333,7 +333,7 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
 
 def header_of(path: Path) -> SnapshotHeader:
     """Return the header of a book's file. Raises `Unreadable`, and `OSError`."""
-    with path.open("rb") as stream:
+    with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
         return read_header(path, stream.read(PAGE), size)

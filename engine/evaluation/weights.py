@@ -83,7 +83,7 @@ class Weights:
         digest, cached = _expansion(source)
         if cached is not None and cached.exists():
             try:
-                with cached.open("rb") as stream:
+                with os.fdopen(platform.open_file(cached, os.O_RDONLY), "rb") as stream:
                     loaded = cls(*_mapped(cached), digest, source)
                     # Another process may replace the file, so the one that is mapped here is kept open.
                     check = functools.partial(loaded._check, cached, os.dup(stream.fileno()))
