@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import platform
 
 from .process_groups import GROUPS, SIGNALS_S, MatchStopped, ProcessGroups
 
@@ -47,13 +47,13 @@ class EngineFault(Exception):
 
 
 def command_of(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them. Raises `BadInput` for no word and for an open quote.
+    """Return the words of a command line (`platform.command_words`). Raises `BadInput` for no word and an open quote.
 
     A first word `OWN` becomes this program, with ``-gtp`` unless its options choose a protocol, and with ``-n 1``
     unless they set the number of threads.
     """
     try:
-        words = shlex.split(text)
+        words = platform.command_words(text)
     except ValueError as error:
         raise BadInput(f"engine {quoted(text)}: {error}: expected a command line") from None
     if not words:
@@ -70,7 +70,7 @@ def command_of(text: str) -> list[str]:
 def command_text(command: list[str]) -> str:
     """Return a command line for people, with `OWN` for this program."""
     own = command[: len(OWN_COMMAND)] == OWN_COMMAND
-    return shlex.join([OWN, *command[len(OWN_COMMAND) :]] if own else command)
+    return platform.command_text([OWN, *command[len(OWN_COMMAND) :]] if own else command)
 
 
 def program_name(command: list[str]) -> str:

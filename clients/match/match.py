@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import json
 import platform
-import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -29,7 +28,7 @@ from desdaemon.protocol.othello.notation import Position, board_text, moves_text
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.platform import processors
+from desdaemon.protocol.system.platform import command_words, processors
 
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
 from .engine_protocols import PLAYERS, detected_protocol
@@ -626,7 +625,7 @@ def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str
     options: dict[int, list[str]] = {}
     for place in places:
         words = options.setdefault(place, [])
-        for word in shlex.split(command_text(programs[place].command))[1:]:
+        for word in command_words(command_text(programs[place].command))[1:]:
             if word.startswith("-") or not words or not words[-1].startswith("-"):
                 words.append(word)
             else:

@@ -106,9 +106,11 @@ def _prepare_streams() -> None:
         if getattr(sys, name) is None:
             # The system gives the lowest free number: the stream's.
             setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdin, sys.stdout):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            # Pipes and files have one encoding on all systems; a terminal has its user's.
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:

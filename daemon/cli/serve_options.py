@@ -161,13 +161,11 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
 
 
 def _command(text: str) -> tuple[str, ...]:
-    """Return the words of a command, as a shell splits them; no shell runs it. Raises `BadInput` if there is no such
+    """Return the words of a command, as `platform.command_words` splits them. Raises `BadInput` if there is no such
     program.
     """
-    import shlex
-
     try:
-        words = tuple(shlex.split(text))
+        words = tuple(platform.command_words(text))
     except ValueError as error:
         raise BadInput(f"--on-job-end {quoted(text)}: {error}") from None
     if words and shutil.which(words[0]) is None:

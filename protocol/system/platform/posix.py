@@ -265,6 +265,23 @@ def lower_process(niceness: int) -> None:
 
 # Processes
 
+
+def command_words(text: str) -> list[str]:
+    """Return the words of a command line as this system's users write it; no shell runs it. Raises `ValueError` for an
+    open quote.
+    """
+    import shlex
+
+    return shlex.split(text)
+
+
+def command_text(words: list[str]) -> str:
+    """Return the command line from which `command_words` makes ``words``."""
+    import shlex
+
+    return shlex.join(words)
+
+
 GUARD = """
 import os, signal, sys
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):

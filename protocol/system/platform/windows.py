@@ -220,13 +220,37 @@ def lower_process(niceness: int) -> None:
 
 # Processes
 
+
+def command_words(text: str) -> list[str]:
+    """Return the words of a command line. A backslash is a letter of a path; both kinds of quotes enclose blanks."""
+    import shlex
+
+    reader = shlex.shlex(text, posix=True)
+    reader.whitespace_split, reader.commenters, reader.escape = True, "", ""
+    return list(reader)
+
+
+def command_text(words: list[str]) -> str:
+    """Return the command line from which `command_words` makes ``words``. A word has one kind of quotes at most."""
+    return " ".join(_quoted(word) for word in words)
+
+
+def _quoted(word: str) -> str:
+    if word and not any(letter in word for letter in " \t\"'"):
+        return word
+    return f"'{word}'" if '"' in word else f'"{word}"'
+
+
 GUARD = """
 import subprocess, sys
 processes = set()
 for line in sys.stdin.buffer:
     (processes.add if line[:1] == b"+" else processes.discard)(int(line[1:]))
 for process in processes:
-    subprocess.run(["taskkill", "/F", "/T", "/PID", str(process)], capture_output=True)
+    try:
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process)], capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        pass
 """
 
 
@@ -243,10 +267,19 @@ def asked_child() -> dict[str, Any]:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its children. If the process has ended by itself, its children are not found and go on."""
-    import subprocess
+    import contextlib
 
-    if process.poll() is None:
-        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+    import psutil
+
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+    # Whatever psutil could find out, the process itself ends.
+    with contextlib.suppress(OSError):
+        process.kill()
 
 
 def alive(process: int) -> bool:
@@ -257,10 +290,16 @@ def alive(process: int) -> bool:
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send Ctrl-Break, the only signal that reaches another group, and only on the same console."""
+    """Send Ctrl-Break, the only signal that reaches another group, and only on the same console; without a console,
+    kill the process.
+    """
     import signal
 
-    process.send_signal(signal.CTRL_BREAK_EVENT)
+    try:
+        process.send_signal(signal.CTRL_BREAK_EVENT)
+    except (OSError, SystemError):
+        # CPython 3.11 raises SystemError without a console.
+        process.kill()
 
 
 # Signals
