@@ -47,14 +47,16 @@ _ICON = '<link rel="icon" href="data:,">\n'
 
 _RELOADING = """<script>
 addEventListener("DOMContentLoaded",()=>{
-const key=one=>one.href||one.ariaLabel||"",all=[...document.querySelectorAll("a,[tabindex]")];
-all.find(one=>name&&key(one)===name)?.focus({preventScroll:true});
-setInterval(()=>{if(location.hash!=="#still"){name=key(document.activeElement);location.reload()}},2000);
+const mark=one=>"#"+encodeURIComponent(one.getAttribute("href")||one.ariaLabel||"");
+const all=[...document.querySelectorAll("a,[tabindex]")];
+all.find(one=>location.hash.length>1&&mark(one)===location.hash)?.focus({preventScroll:true});
+setInterval(()=>{if(location.hash!=="#still"){history.replaceState(null,"",mark(document.activeElement));location.reload()}},2000);
 })</script>
 <noscript><meta http-equiv="refresh" content="3"></noscript>
 """
-"""Reloads the page every two seconds, and gives the focus back to the link or table that had it; not while the address
-ends in ``#still``. Without scripts the page reloads every three seconds.
+"""Reloads the page every two seconds, and gives the focus back to the link or table that had it, which the address
+remembers, because behind `desdaemon web` each load has an origin of its own; not while the address ends in ``#still``.
+Without scripts the page reloads every three seconds.
 """
 
 _STATES = {

@@ -1,7 +1,7 @@
 """The gateway as a web server: the page's files, the pages of a match, and a web socket for each tab.
 
 Each request is checked for its Host, then for its cookie or, without one, the token in its address; a web socket for
-its Origin too. All of this runs on the event loop's thread; only this module imports Tornado.
+its Origin and the page's token too. All of this runs on the event loop's thread; only this module imports Tornado.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import os
 import secrets
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from tornado.httpserver import HTTPServer
@@ -31,6 +31,7 @@ from .allowed import LARGEST_FRAME
 from .outbox import Outbox
 from .page_files import page_files
 from .tab import Tab, Unwanted
+from .watched import UnusablePage, read_page
 
 MOST_TABS = 32
 _COOKIE_DAYS = 30
@@ -66,9 +67,11 @@ _ENTRANCE = """\
 
 _MATCH_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
 )
-"""Pages of a match have their script and style in them, and connect to nothing."""
+"""Pages of a match have their script and style in them, connect to nothing, open no windows, and have an origin of
+their own, so that nothing of the board's is theirs.
+"""
 
 
 class Gateway:
@@ -78,12 +81,15 @@ class Gateway:
         """Make a gateway at the address ``place``, whose ``key`` signs cookies and whose pages have the ``role``.
         ``match`` is the folder of the match to show or "".
         """
-        self.place, self.role, self.connect, self.match = place, role, connect, match
+        self.place, self.role, self.connect = place, role, connect
+        self.match = os.path.realpath(match) if match else ""
         self._key = key
         self._server: HTTPServer | None = None
         self.token = secrets.token_urlsafe(32)
         """For this token in the address a browser gets a cookie."""
-        self.files = page_files()
+        self.page_token = hmac.digest(key, b"page", "sha256").hex()
+        """With this token, which is in the board's page, the page opens its socket: other pages cannot read it."""
+        self.files = page_files(self.page_token)
         self.tabs: set[_Socket] = set()
         self.pool = ThreadPoolExecutor(1, "web-games")
         self._tasks: list[asyncio.Task[None]] = []
@@ -94,6 +100,13 @@ class Gateway:
     def cookie(self) -> str:
         """The cookie's name. It has the port in it, because browsers send a host's cookies to all its ports."""
         return f"desdaemon-{self.place.port}"
+
+    @property
+    def match_cookie(self) -> str:
+        """The name of a cookie that lets in to the pages of the match alone. Browsers take a link between these pages,
+        whose origin is none, for one from another site, and leave out the other cookie, which is Strict.
+        """
+        return f"{self.cookie}-match"
 
     def _application(self) -> Application:
         """Return the Tornado application: the page, its files by name, the web socket, the pages of the match if there
@@ -188,8 +201,14 @@ class _Guarded(RequestHandler):
     def prepare(self) -> None:
         if not self.gateway.place.knows_host(_only(self.request.headers, "Host")):
             self._refuse(403, "403: this is not the name of the host\n")
-        elif not self.get_signed_cookie(self.gateway.cookie, max_age_days=_COOKIE_DAYS, min_version=2):
+        elif not self._let_in():
             self._refuse(403, NOT_LET_IN)
+
+    def _let_in(self) -> bool:
+        return self._has(self.gateway.cookie)
+
+    def _has(self, cookie: str) -> bool:
+        return self.get_signed_cookie(cookie, max_age_days=_COOKIE_DAYS, min_version=2) is not None
 
     def _refuse(self, status: int, text: str) -> None:
         self.set_status(status)
@@ -225,30 +244,42 @@ class _Entrance(_Guarded):
             if not hmac.compare_digest(given[0].encode(), self.gateway.token.encode()):
                 self._refuse(403, NOT_LET_IN)
                 return
-            self.set_signed_cookie(
-                self.gateway.cookie,
-                "let in",
-                expires_days=_COOKIE_DAYS,
-                httponly=True,
-                samesite="Strict",
-                secure=self.gateway.place.scheme == "https",
-            )
+            self._give(self.gateway.cookie, "/", "Strict")
+            if self.gateway.match:
+                self._give(self.gateway.match_cookie, "/match/", "Lax")
             # No redirect: after one from another site, or a file, the browser would leave the cookie out.
             self.set_header("Content-Type", "text/html; charset=utf-8")
             self.finish(_ENTRANCE.format(self.request.path))
             return
         super().prepare()
 
+    def _give(self, cookie: str, path: str, same_site: str) -> None:
+        self.set_signed_cookie(
+            cookie,
+            "let in",
+            expires_days=_COOKIE_DAYS,
+            path=path,
+            httponly=True,
+            samesite=same_site,
+            secure=self.gateway.place.scheme == "https",
+        )
+
 
 class _MatchPages(_Entrance):
     """The handler of the pages that `desdaemon match --page` writes."""
 
-    def get(self, name: str) -> None:
+    def _let_in(self) -> bool:
+        return super()._let_in() or self._has(self.gateway.match_cookie)
+
+    async def get(self, name: str) -> None:
         """Send a page as it is now; ``name`` "" is the match's first page. Without one the status is 404; for the first
         page browsers then ask again every two seconds.
         """
         try:
-            data = Path(self.gateway.match, name or "index.html").read_bytes()
+            data = await asyncio.to_thread(read_page, self.gateway.match, name or "index.html")
+        except UnusablePage as error:
+            self._refuse(404, f"404: {error}\n")
+            return
         except OSError:
             if name in ("", "index.html"):
                 self.set_header("Refresh", "2")
@@ -301,12 +332,14 @@ class _Socket(_Guarded, WebSocketHandler):
         self._left = False
 
     def prepare(self) -> None:
-        """Check Host, cookie and Origin, and refuse tabs beyond `MOST_TABS`."""
+        """Check Host, cookie, Origin and the page's token, and refuse tabs beyond `MOST_TABS`."""
         super().prepare()
         if self._finished:
             return
         host = _only(self.request.headers, "Host")
-        if not self.gateway.place.knows_origin(_only(self.request.headers, "Origin"), host):
+        ours = self.gateway.place.knows_origin(_only(self.request.headers, "Origin"), host)
+        given = self.get_query_arguments("page")
+        if not ours or len(given) != 1 or not hmac.compare_digest(given[0].encode(), self.gateway.page_token.encode()):
             self._refuse(403, "403: a socket is for our own page\n")
         elif len(self.gateway.tabs) >= MOST_TABS:
             self._refuse(503, f"503: {MOST_TABS} tabs are open\n")

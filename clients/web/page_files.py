@@ -23,6 +23,7 @@ _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
 _GRADES = "<!-- grades -->"
+_TOKEN = "<!-- token -->"
 _TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -41,15 +42,15 @@ class PageFile(NamedTuple):
     tag: str
 
 
-def page_files() -> dict[str, PageFile]:
+def page_files(token: str = "") -> dict[str, PageFile]:
     """Read all files below the folder `static` and return them by name, their path at the gateway, scripts and style
-    sheets without comments; ``index.html`` is served as ``/``.
+    sheets without comments; ``index.html``, with the ``token`` for its socket, is served as ``/``.
     """
     paths = sorted(path for path in _STATIC.rglob("*") if path.suffix[1:] in _TYPES)
     contents = {path.relative_to(_STATIC).as_posix(): _light(path.name, path.read_bytes()) for path in paths}
     page = contents["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links(contents))
     page = page.replace(_GRADES, escape(json.dumps({"grades": GRADES, "half": HALF_ACCURACY})))
-    contents["index.html"] = page.encode()
+    contents["index.html"] = page.replace(_TOKEN, token).encode()
     contents[COLOURS] = colour_sheet().encode()
     return {name: _file(name, data) for name, data in contents.items()}
 

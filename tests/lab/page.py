@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -221,12 +222,15 @@ class _Page:
 
 
 async def _connected(gateway: _GatewayProcess, cookie: str) -> Any:
-    from tornado.httpclient import HTTPRequest
+    from tornado.httpclient import AsyncHTTPClient, HTTPRequest
     from tornado.websocket import websocket_connect
 
     origin = gateway.address.partition("/?")[0]
     headers = {"Origin": origin, "Cookie": cookie}
-    connection = await websocket_connect(HTTPRequest(f"{origin.replace('http', 'ws', 1)}/socket", headers=headers))
+    board = await AsyncHTTPClient().fetch(f"{origin}/", headers=headers)
+    (token,) = re.findall('<meta name="page" content="([^"]+)">', board.body.decode())
+    address = f"{origin.replace('http', 'ws', 1)}/socket?page={token}"
+    connection = await websocket_connect(HTTPRequest(address, headers=headers))
     # The gateway says when the daemon is there.
     await connection.read_message()
     return connection

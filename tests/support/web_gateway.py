@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -68,16 +69,23 @@ class Web:
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"{parts.scheme}://{self.host}"
         self.cookie = self.let_in(self.token)
+        shown = re.search(rb'<meta name="page" content="([^"]+)">', self.get("/")[2])
+        self.page = shown[1].decode() if shown else ""
+        """The token that the page has for its socket."""
 
     def let_in(self, token: str) -> str:
         """The cookie that a token is exchanged for, as a Cookie header; empty where it is refused."""
-        status, headers, _ = self.get(f"/?token={token}", cookie="")
-        return headers.get("set-cookie", "").partition(";")[0] if status == 200 else ""
+        return next(iter(self.cookies(f"/?token={token}")), "").partition(";")[0]
+
+    def cookies(self, path: str) -> list[str]:
+        """The Set-Cookie headers of the answer to a request without a cookie; none where it is refused."""
+        status, headers, _ = self.get(path, cookie="")
+        return headers.get("set-cookie", "").splitlines() if status == 200 else []
 
     def get(
         self, path: str, *, method: str = "GET", cookie: str | None = None, host: str = "", body: str = "", **more: str
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of a request; the path is sent as it is written."""
+        """Status, headers (what came twice in lines) and body of a request; the path is sent as it is written."""
         connection = (
             http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S, context=self._trust)
             if self._trust
@@ -93,30 +101,34 @@ class Web:
                 connection.putheader(name.replace("_", "-"), value)
             connection.endheaders(body.encode() or None)
             answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            found = {name.lower(): "\n".join(answer.headers.get_all(name, [])) for name in answer.headers}
+            return answer.status, found, answer.read()
         finally:
             connection.close()
 
     @asynccontextmanager
-    async def socket(self, **headers: str) -> AsyncIterator[Page]:
-        """A page's socket that has been told of the daemon; headers may be changed, or left out when empty."""
+    async def socket(self, *, page: str | None = None, **headers: str) -> AsyncIterator[Page]:
+        """A page's socket that has been told of the daemon; headers may be changed, or left out when empty, and the
+        ``page``'s token changed.
+        """
         given = {"Host": self.host, "Origin": self.origin, "Cookie": self.cookie, **headers}
+        token = self.page if page is None else page
         request = HTTPRequest(
-            f"{'wss' if self._trust else 'ws'}://127.0.0.1:{self.port}/socket",
+            f"{'wss' if self._trust else 'ws'}://127.0.0.1:{self.port}/socket?page={token}",
             headers={name: value for name, value in given.items() if value},
             connect_timeout=PATIENCE_S,
             request_timeout=PATIENCE_S,
             ssl_options=self._trust,
         )
-        page = Page(await websocket_connect(request))
+        talk = Page(await websocket_connect(request))
         try:
-            assert (await page.next())["data"]["connected"]
-            yield page
+            assert (await talk.next())["data"]["connected"]
+            yield talk
         finally:
-            page.connection.close()
+            talk.connection.close()
             with contextlib.suppress(EOFError):
                 while True:
-                    await page.next()
+                    await talk.next()
 
     def kill(self) -> None:
         """End it without a word."""

@@ -63,12 +63,12 @@ async def ended(page: Page) -> None:
             await asyncio.wait_for(page.next(), PATIENCE_S)
 
 
-def refused_socket(web: Web, **headers: str) -> int:
-    """The status that a socket with these headers is refused with; 0 where it is not."""
+def refused_socket(web: Web, *, page: str | None = None, **headers: str) -> int:
+    """The status that a socket with these headers and this token of the page is refused with; 0 where it is not."""
 
     async def run() -> int:
         try:
-            async with web.socket(**headers):
+            async with web.socket(page=page, **headers):
                 return 0
         except HTTPClientError as error:
             return error.code
@@ -175,6 +175,18 @@ def test_sockets_are_for_our_own_page(web: Web) -> None:
     ):
         assert refused_socket(web, Origin=origin) == 403, origin
     assert refused_socket(web, Cookie="") == 403
+    assert refused_socket(web) == 0
+
+
+def test_sockets_are_for_pages_that_have_their_token(web: Web) -> None:
+    """Whoever has cookie and Origin, but cannot read our page, has no socket; with a kept cookie the token lasts."""
+    for wrong in ("", "x", web.page[:-1], f"{web.page}x", web.token, "%00", "%c3%a9"):
+        assert refused_socket(web, page=wrong) == 403, wrong
+    assert refused_socket(web, page=f"{web.page}&page={web.page}") == 403
+    before = web.page
+    assert web.end() == 0
+    web.start()
+    assert web.page == before
     assert refused_socket(web) == 0
 
 
@@ -406,7 +418,7 @@ def test_a_page_that_does_not_read_is_dropped(web: Web) -> None:
     """It asks for large answers and reads none: the gateway keeps no more than some megabytes of them."""
     key = "dGhlIHNhbXBsZSBub25jZQ=="
     head = (
-        f"GET /socket HTTP/1.1\r\nHost: {web.host}\r\nOrigin: {web.origin}\r\nCookie: {web.cookie}\r\n"
+        f"GET /socket?page={web.page} HTTP/1.1\r\nHost: {web.host}\r\nOrigin: {web.origin}\r\nCookie: {web.cookie}\r\n"
         f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
     )
     with socket.socket() as raw:

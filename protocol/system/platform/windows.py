@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # `pathlib` is slow to load, and a start asks for some of these.
-# ruff: noqa: PTH105, PTH108, PTH207
+# ruff: noqa: PTH100, PTH105, PTH108, PTH118, PTH207
 
 # Files
 
@@ -43,6 +43,14 @@ def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> in
     making = _CREATE_NEW if flags & os.O_EXCL else _OPEN_ALWAYS if flags & os.O_CREAT else _OPEN_EXISTING
     handle = _winapi.CreateFile(os.fspath(path), access, _SHARE_ALL, _winapi.NULL, making, 0, _winapi.NULL)
     return msvcrt.open_osfhandle(handle, flags & ~(os.O_CREAT | os.O_EXCL) | os.O_BINARY | os.O_NOINHERIT)
+
+
+def open_inside(folder: str, name: str) -> int:
+    """Open it after looking for links on the way, of which junctions are one kind."""
+    path = os.path.join(folder, name)
+    if os.path.normcase(os.path.realpath(path)) != os.path.normcase(os.path.abspath(path)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return open_file(path, os.O_RDONLY)
 
 
 def lock_file(descriptor: int) -> None:

@@ -33,7 +33,8 @@ export class Socket extends EventTarget {
   }
 
   connect() {
-    const address = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/socket`;
+    const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=page]")).content;
+    const address = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/socket?page=${token}`;
     const socket = (this.socket = new WebSocket(address));
     socket.addEventListener("message", (event) => this.take(JSON.parse(event.data)));
     socket.addEventListener("close", () => this.lost());
