@@ -6,6 +6,7 @@ Each thread has a searcher, whose table is emptied before each search, so that r
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from desdaemon.engine.evaluation.weights import Weights
@@ -42,6 +43,10 @@ class Searches:
         self._running: set[Control] = set()
         self.nodes = 0
         """Number of nodes of all searches so far."""
+        self.most_nodes: int | None = None
+        """The most that ``nodes`` may reach, nearly: a running search ends there, and returns None."""
+        self.deadline: float | None = None
+        """The `time.monotonic` at which a running search ends, and returns None."""
         self._stopped = False
 
     def _searcher(self, level: int) -> Searcher:
@@ -87,10 +92,12 @@ class Searches:
         try:
             searcher = self._searcher(level)
             searcher.clear()
-            empties = 64 - (player | opponent).bit_count()
-            result = searcher.search(
-                player, opponent, level_limits(level, empties), allow=_ALL & ~excluded, control=control
-            )
+            limits = level_limits(level, 64 - (player | opponent).bit_count())
+            if self.most_nodes is not None:
+                limits = limits._replace(nodes=max(1, self.most_nodes - self.nodes))
+            if self.deadline is not None:
+                limits = limits._replace(time_ms=max(1, int(1000 * (self.deadline - time.monotonic()))))
+            result = searcher.search(player, opponent, limits, allow=_ALL & ~excluded, control=control)
             nodes = result.nodes
         finally:
             with self._lock:

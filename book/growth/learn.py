@@ -175,10 +175,15 @@ class _Rounds(LongCommand):
         return task.leaf(*(yield from self.ask(task.question)))
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Add or replace entries of the book and drop the remembered searches, in one step; then run negamax."""
+        """Add or replace entries of the book and drop the remembered searches, in one step; then run negamax.
+
+        New entries for which the worker has no room are left out: then the command is ``full``.
+        """
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
+                    if not self.take_room(1):
+                        continue
                     self.added += 1
                 self.book.put(entry)
             self.book.forget()
@@ -320,12 +325,18 @@ def learn(book: Book, root: Position, worker: Worker, window: Window, leaf_error
                 bad = _bad_leaves(book, visits, window.depth, rounds.progress)
                 if not bad or not _search_leaves(rounds, bad, repair_level(level)):
                     break
+            if rounds.full:
+                raise WorkCancelled
             todo = expansions(book, root, window, leaf_error, rounds.seen)
             if not todo:
                 return
-            lines = rounds.follow([_line(rounds, window, level, start) for start in todo])
+            # Each line has a position at least.
+            fitting = todo if worker.room is None else todo[: worker.room]
+            rounds.full = len(fitting) < len(todo)
+            lines = rounds.follow([_line(rounds, window, level, start) for start in fitting])
             entries = {entry[:2]: entry for line in lines for entry in line}
-            rounds.finish_round(entries[key] for key in sorted(entries))
+            # In the order of the lines where some may have to be left out: no position without its parent.
+            rounds.finish_round(entries[key] for key in (sorted(entries) if worker.room is None else entries))
             rounds.rounds += 1
 
     return rounds.outcome(work)

@@ -148,6 +148,8 @@ class Worker:
         """Number of nodes of searches made by other processes."""
         self.step = ""
         """The step of a schedule that runs now."""
+        self.room: int | None = None
+        """Positions that may still be added; None for any number."""
         self.halt = halt or (lambda: None)
 
     def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
@@ -192,14 +194,30 @@ class LongCommand:
         self.worker = worker
         self.rounds = 0
         self.added = 0
+        self.full = False
+        """Whether positions were left out because the worker has no room for them."""
         self._searches_before = worker.searches
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Report progress. Raises `WorkCancelled` if the command was cancelled."""
-        worker = self.worker
-        report = CommandProgress(stage, done, total, len(self.book), self.rounds, worker.searches, worker.step)
-        if not worker.on_progress(report):
+        if not self.worker.on_progress(self._report(stage, done, total)):
             raise WorkCancelled
+
+    def _report(self, stage: str, done: int, total: int) -> CommandProgress:
+        worker = self.worker
+        return CommandProgress(stage, done, total, len(self.book), self.rounds, worker.searches, worker.step)
+
+    def take_room(self, wanted: int) -> int:
+        """Return how many of ``wanted`` new positions may be added, and count them. If these are fewer, the command is
+        ``full`` from now on.
+        """
+        room = self.worker.room
+        if room is None:
+            return wanted
+        taken = min(wanted, room)
+        self.full |= taken < wanted
+        self.worker.room = room - taken
+        return taken
 
     def negamax(self) -> None:
         self.book.negamax(threads=self.worker.threads, progress=self.progress)
@@ -214,6 +232,8 @@ class LongCommand:
             self.negamax()
             finished = True
         except WorkCancelled:
+            # The last search's nodes and time count too, though it has no result.
+            self.worker.on_progress(self._report("search", 0, 0))
             self.book.settle(self.worker.threads, SETTLE_S)
             finished = False
         searches = self.worker.searches - self._searches_before
@@ -307,7 +327,8 @@ class GrowthCommand(LongCommand):
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
         """Add ``positions`` that the book lacks, each with a provisional score or `NO_SCORE`; return their number.
 
-        The positions must be canonical. All are added or none, because the next round's choice depends on all of them.
+        The positions must be canonical. All are added or none, because the next round's choice depends on all of them;
+        but no more than the worker has room for: then the command is ``full``.
         """
         new: dict[Position, int] = {}
         for number, (position, score) in enumerate(positions, 1):
@@ -315,6 +336,7 @@ class GrowthCommand(LongCommand):
                 new[position] = score
             if number % _ADDED == 0:
                 self.progress("add", number, 0)
+        new = dict(itertools.islice(new.items(), self.take_room(len(new))))
         if new:
             keys = np.array(list(new), np.uint64).reshape(-1, 2)
             with self.book.together():
@@ -328,7 +350,8 @@ class GrowthCommand(LongCommand):
         begin: Callable[[], object] = lambda: None,
     ) -> CommandOutcome:
         """Call ``begin``. Then repeat a round until ``choose`` returns no new position: search missing leaves, run
-        negamax, and add the positions that ``choose`` returns, each with its score or NO_SCORE.
+        negamax, and add the positions that ``choose`` returns, each with its score or NO_SCORE. Without room for all of
+        them the command ends unfinished, once those that it added are searched.
         """
 
         def work() -> None:
@@ -337,7 +360,9 @@ class GrowthCommand(LongCommand):
             while True:
                 self.complete()
                 self.negamax()
-                if not self.add(choose()):
+                if self.full:
+                    raise WorkCancelled
+                if not self.add(choose()) and not self.full:
                     return
                 self.rounds += 1
 

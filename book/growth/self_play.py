@@ -109,6 +109,8 @@ def self_play(
             score = last if len(positions) % 2 else -last
             count(book, live_game(positions, score, "self-play", learned=adjusting))
             counts[1 - (score > 0) + (score < 0)] += 1
+        if job.full:
+            raise WorkCancelled
 
     def work() -> None:
         for done in range(0, games, ROUND):

@@ -151,8 +151,8 @@ BUDGET = (
     _limit("nodes", 10**15, "Most nodes to search."),
     _limit("positions", 10**10, "Most positions to add."),
 )
-"""Limits of a command: the first one that is reached ends it as a stop does. They are checked after each search and
-round.
+"""Limits of a command: the first one that is reached ends it as a stop does, within a search or a round. Positions
+that were added are still searched.
 """
 
 
@@ -385,6 +385,7 @@ BOOK_COMMANDS = (
             _int("level", 0, 60, "Level of the moves that the book does not know; the book's unless given."),
             _int("random", 0, 60, "Random moves at the beginning of each game.", 0),
             _flag("xot", "Begin each game with an opening of the list of XOT."),
+            *BUDGET,
         ),
         "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
     ),

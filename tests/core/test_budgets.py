@@ -1,6 +1,8 @@
-"""Budgets of long book commands: kept, consistent, and the same book when the command is repeated."""
+"""Budgets of long book commands: kept, consistent, and with nodes the same book when the command is repeated."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from book_dialogue import BookDialogue
@@ -49,6 +51,9 @@ def test_a_budget_ends_a_command_and_its_repetition_the_book(
             if "finished: " in answer.splitlines()[-1]:
                 break
             assert "its budget is spent (repeat it to continue)" in answer
+        if "positions" in budget:
+            # It ends inside a round; the scores then known choose the rest.
+            continue
         dialogue.say("book export parts.txt")
         assert sorted((folder / "parts.txt").read_text().split("\n")) == sorted(
             (folder / "whole.txt").read_text().split("\n")
@@ -81,3 +86,48 @@ def test_the_line_of_progress_says_what_is_left_of_what() -> None:
     new = BookJob(1, "book.new", "me", lambda job: {})
     new.report("compile", 0, 0, 0)
     assert progress_line(new) == "Book new...compile: 0 positions"
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+@pytest.mark.parametrize(
+    "command", ["deviate 2 8", "fill 3", "play", "extend", "learn 9 4 4 4 6", "self-play 40 1 10", "enhance 4 4"]
+)
+def test_no_more_positions_are_added_than_the_budget_has(dialogue: BookDialogue, command: str, most: int) -> None:
+    """What does not fit waits for the next run; the positions that were added are searched."""
+    dialogue.say("book new 1 9")
+    dialogue.say("play f5d6c3")
+    dialogue.say("book store")
+    before = len(dialogue.book)
+    said = dialogue.say(f"book {command} --positions {most}")
+    assert len(dialogue.book) - before <= most
+    if "finished" not in said:
+        assert "its budget is spent" in said
+        assert len(dialogue.book) - before == most
+    assert "no errors" in dialogue.say("book verify")
+    if "learn" not in command:
+        assert "0 still to be searched" in dialogue.say("book verify")
+    again = len(dialogue.book)
+    dialogue.say(f"book {command} --positions {most}")
+    assert len(dialogue.book) - again <= most
+
+
+def test_a_command_of_small_budgets_comes_to_its_end(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    for _ in range(60):
+        if "finished" in dialogue.say("book deviate 2 4 --positions 3"):
+            break
+    else:
+        raise AssertionError("it never ends")
+    assert "finished: 0 positions added" in dialogue.say("book deviate 2 4")
+
+
+@pytest.mark.parametrize("budget", ["--nodes 100000", "--time 1"])
+def test_a_budget_ends_a_search(dialogue: BookDialogue, budget: str) -> None:
+    """One search of level 60 would take for ever."""
+    dialogue.say("book new 1 20")
+    dialogue.say("book level 60")
+    begun = time.monotonic()
+    said = dialogue.say(f"book deviate 2 4 {budget}")
+    assert "its budget is spent" in said
+    assert time.monotonic() - begun < 60
+    assert "no errors" in dialogue.say("book verify")

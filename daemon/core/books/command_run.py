@@ -133,6 +133,10 @@ class BookCommandRun(NamedTuple):
         job.on_cancel(searches.stop)
 
         earlier_effort, begun = job.effort, time.monotonic()
+        if "nodes" in job.budget:
+            searches.most_nodes = job.budget["nodes"] - int(earlier_effort.nodes)
+        if "time" in job.budget:
+            searches.deadline = begun + job.budget["time"] - earlier_effort.time
 
         def on_progress(report: CommandProgress) -> bool:
             pool = reference()
@@ -148,6 +152,7 @@ class BookCommandRun(NamedTuple):
         threads = settings.book_tasks or platform.processors()
         evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
         worker = Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
+        worker.room = self._room()
         # Weak, so that worker and callback do not refer to each other and are freed with the job.
         reference = weakref.ref(worker)
         if not settings.cluster:
@@ -170,9 +175,18 @@ class BookCommandRun(NamedTuple):
             on_gone=job.give_up,
             note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
         )
+        cluster_pool.room = self._room()
         reference = weakref.ref(cluster_pool)
         job.on_cancel(cluster_pool.halt)
         return cluster_pool
+
+    def _room(self) -> int | None:
+        """Return how many positions the job may still add; None without a budget for them."""
+        most, book = self.job.budget.get("positions"), self.books.book
+        if most is None:
+            return None
+        now = len(book) if book is not None else 0
+        return max(0, most - (now - (self.job.first if self.job.first is not None else now)))
 
 
 Work = Callable[[BookCommandRun], Result]

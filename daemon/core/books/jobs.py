@@ -122,7 +122,12 @@ class BookJob:
     @property
     def budget_spent(self) -> float:
         """The part of the job's budget that is spent, 0 to 1 or a little more; 0 without a budget."""
-        return max((getattr(self.effort, name) / limit for name, limit in self.budget.items()), default=0.0)
+        return self._spent(*self.budget)
+
+    def _spent(self, *names: str) -> float:
+        """Return the part that is spent of the limits with these names, 0 without any of them."""
+        limits = {name: limit for name, limit in self.budget.items() if name in names}
+        return max((getattr(self.effort, name) / limit for name, limit in limits.items()), default=0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait up to ``timeout`` seconds until the job has ended and all watchers were called. Returns whether that is
@@ -171,7 +176,8 @@ class BookJob:
         """Note that ``done`` of ``total`` steps of ``phase`` are done, with ``positions`` in the book, and call the
         watchers, at most once in `NOTICE_S`.
 
-        Returns whether to go on: False after a cancel and once the budget is spent.
+        Returns whether to go on: False after a cancel and once the time or the nodes of the budget are spent. What its
+        positions need is still done.
         """
         notices = self._phases.step(phase, done, total, time.monotonic())
         spent = round(self.budget_spent, 4)
@@ -191,7 +197,7 @@ class BookJob:
         )
         if notices:
             self._notify()
-        return not self.cancelled and self.budget_spent < 1
+        return not self.cancelled and self._spent("time", "nodes") < 1
 
     # For `BookJobs`
 

@@ -52,8 +52,7 @@ def run_command(
 
     def prepare(job: BookJob) -> None:
         job.alone = alone
-        if command.goes_on:
-            job.budget = {limit.name: value for limit in BUDGET if isinstance(value := values[limit.name], int)}
+        job.budget = {limit.name: value for limit in BUDGET if isinstance(value := values.get(limit.name), int)}
         if earlier is not None:
             data = earlier[1]
             job.started, job.first, job.effort = data["started"], data["first"], Effort(*data["effort"])
