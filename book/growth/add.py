@@ -84,7 +84,8 @@ def add_games(
     search: bool = True,
     played: int = 1,
 ) -> AddedGames:
-    """Add the positions of many games within the book's depth, search open leaves (if ``search``) and run negamax.
+    """Add the positions of many games within the book's depth. Search (if ``search``) the open leaves of the games'
+    positions, and those of parents that now link to them. Run negamax.
 
     With ``played`` above 1 only positions that at least this number of the games reach are added, the most played
     first, so that these are searched first too.
@@ -98,7 +99,14 @@ def add_games(
     job = GrowthCommand(book, worker)
     problems: list[str] = []
 
-    def begin() -> None:
+    def add() -> None:
+        whole = book.complete or not len(book)
+        rows = np.unique(np.concatenate([np.empty(0, np.int64), *add_all()]))
+        if search:
+            job.rounds = 1
+            job.complete_at(rows, whole=whole)
+
+    def add_all() -> Iterator[npt.NDArray[np.int64]]:
         first = 1
         counts = _PlayCounts()
         waiting = iter(games)
@@ -107,13 +115,13 @@ def add_games(
             if played > 1:
                 counts.add(keys)
             else:
-                _add_keys(job, keys)
+                yield _add_keys(job, keys)
             first += len(batch)
             job.progress("add", first - 1, 0)
         if played > 1:
-            _add_keys(job, counts.most_played(played))
+            yield _add_keys(job, counts.most_played(played))
 
-    outcome = job.run(begin=begin) if search else job.outcome(begin)
+    outcome = job.outcome(add)
     if outcome.finished and keep_results:
         try:
             return AddedGames(outcome, problems, *_count_results(job, games, adjusting=adjusting))
@@ -172,13 +180,16 @@ class _PlayCounts:
         return self._keys[often[np.argsort(-self._counts[often], kind="stable")]]
 
 
-def _add_keys(job: GrowthCommand, keys: Words) -> None:
-    """Add canonical positions, uint64 (n, 2), without searches; positions of the book stay unchanged."""
+def _add_keys(job: GrowthCommand, keys: Words) -> npt.NDArray[np.int64]:
+    """Add canonical positions, uint64 (n, 2), without searches; positions of the book stay unchanged. Return the rows
+    of all of them, each once.
+    """
     book = job.book
     missing = keys[book.table.find_many(keys) < 0]
     number = len(book)
     book.put_new(unsearched(missing, book.options.level))
     job.added += len(book) - number
+    return np.unique(book.table.find_many(keys))
 
 
 def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> tuple[int, int]:

@@ -18,6 +18,8 @@ import numpy as np
 
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.changes import Question
+from desdaemon.book.chunks import Rows
+from desdaemon.book.counts import parents_of
 from desdaemon.book.errors import within
 from desdaemon.book.layout import HUMAN, LINKED, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.progress import WorkCancelled
@@ -308,9 +310,19 @@ class GrowthCommand(LongCommand):
         whole = self.book.complete or not len(self.book)
         self.add((position, NO_SCORE) for position in positions)
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
-        above = {parent for row in rows for parent in table.parents(row) or ()} - rows
-        faults = self.book.faults_among(np.array(sorted(rows | above), np.int64), self.progress)
-        self._search_open([row for row, fault in faults.tolist() if row in rows or fault == LINKED])
+        self.complete_at(np.array(sorted(rows), np.int64), whole=whole)
+
+    def complete_at(self, rows: Rows, *, whole: bool) -> None:
+        """Search a new leaf for each position of the ascending ``rows`` whose leaf is faulty, and for each parent whose
+        leaf has become a link. ``whole`` says that no other leaf of the book is faulty.
+        """
+        above = parents_of(self.book.table, rows) if len(rows) < len(self.book) else None
+        if above is None:
+            self.complete()
+            return
+        own = set(rows.tolist())
+        faults = self.book.faults_among(np.union1d(rows, above[0]), self.progress)
+        self._search_open([row for row, fault in faults.tolist() if row in own or fault == LINKED])
         if whole:
             self.book.checked()
 

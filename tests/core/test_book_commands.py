@@ -435,3 +435,20 @@ def test_a_script_that_cannot_save_its_book_ends_with_an_error(tmp_path: Path) -
     assert ran("book save no/such/folder.book") == 1
     assert ran("book save my.book.lock") == 1
     assert ran("play f5", "book store") == 1, "changes of a book without a file are kept beside it"
+
+
+def test_adding_a_game_searches_only_what_it_brought(dialogue: BookDialogue, tmp_path: Path) -> None:
+    (tmp_path / "many.txt").write_text("f5d6c3d3c4f4c5b3c2\nf5f6e6f4e3c5c4\n")
+    (tmp_path / "one.txt").write_text("f5d6c4d3c3\n")
+    dialogue.say("book new 1 12")
+    dialogue.say(f"book add {tmp_path / 'many.txt'} --unsearched")
+    still = int(dialogue.say("book verify").split(" still to be searched")[0].split()[-1])
+    assert still > 10
+    said = dialogue.say(f"book add {tmp_path / 'one.txt'}")
+    added = int(said.split(" positions added")[0].split()[-1])
+    # Its own positions, new or not, and parents whose leaf has become a link.
+    assert added <= int(said.split(" search")[0].split()[-1]) <= 6
+    # The initial position, F5 and D6 after it are in both files.
+    assert f"{still - 3} still to be searched" in dialogue.say("book verify")
+    assert "finished" in dialogue.say("book fix")
+    assert "no errors" in dialogue.say("book verify")
