@@ -168,14 +168,18 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
 
 
 def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress) -> None:
-    """Take back the results of counted games, and what was learned from them, in one step for the journal.
+    """Take back the results of counted games, and what was learned from them, in one step for the journal. A position
+    through which no counted game is left has no results, whatever `adjust` made of them.
 
     A cancellation changes nothing.
     """
-    rest = _without(book, tally(book, games, progress))
+    rows, results = _without(book, tally(book, games, progress))
+    kept = without(book.games, games["identity"].tolist())
+    if len(without(COUNTS_WITHOUT_GAMES, kept["identity"].tolist())):
+        results[~np.isin(rows, tally(book, kept, progress).rows)] = 0
     with book.together():
         book.unlist_games(games)
-        book.store_results(*rest)
+        book.store_results(rows, results)
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:

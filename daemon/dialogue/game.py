@@ -22,6 +22,8 @@ class PlayedGame:
         """Moves taken back; the last of the list is redone first."""
         self._counted: list[int] = []
         """The moves of the game whose result was counted last."""
+        self._adjusted: list[int] = []
+        """The moves of the game for which the book was adjusted last."""
 
     def start(self, initial: Position) -> None:
         """Start a game from a position."""
@@ -34,6 +36,7 @@ class PlayedGame:
         self.moves = []
         self._undone = []
         self._counted = []
+        self._adjusted = []
         self.black_ms = self.white_ms = 0.0
 
     def play(self, move: int) -> None:
@@ -67,6 +70,12 @@ class PlayedGame:
         self._counted = list(self.moves)
         return already
 
+    def adjusted(self) -> bool:
+        """Return whether the book was adjusted for this game before, and mark the game as one for which it was."""
+        already = self._adjusted == self.moves
+        self._adjusted = list(self.moves)
+        return already
+
     def positions(self) -> list[Position]:
         """Return the position before each move, and the present one."""
         positions = [self.initial]
@@ -94,9 +103,9 @@ class PlayedGame:
 
         self.initial = image(self.initial)
         self.position = image(self.position)
-        self.moves, self._undone, self._counted = (
+        self.moves, self._undone, self._counted, self._adjusted = (
             [rules.transform_move(move, symmetry) for move in moves]
-            for moves in (self.moves, self._undone, self._counted)
+            for moves in (self.moves, self._undone, self._counted, self._adjusted)
         )
         if swap_colours:
             self.black_ms, self.white_ms = self.white_ms, self.black_ms

@@ -61,7 +61,7 @@ class Caller(NamedTuple):
     ``client`` names the caller in the list of jobs; file names of a ``remote`` caller are resolved in the data folder.
     ``engine`` returns the caller's engine; None for callers without one. ``show`` is called, from any thread, with the
     searches that `book verbose` asks for. ``counted`` returns whether the game's result was already counted for this
-    dialogue, and marks it as counted.
+    dialogue, and marks it as counted; ``adjusted`` does so for `book adjust`.
     """
 
     client: str
@@ -73,6 +73,7 @@ class Caller(NamedTuple):
     engine: Callable[[], LoadedEngine] | None = None
     show: Callable[[str], None] | None = None
     counted: Callable[[], bool] | None = None
+    adjusted: Callable[[], bool] | None = None
 
     @property
     def positions(self) -> list[Position]:

@@ -36,6 +36,7 @@ def caller_of(session: Session) -> Caller:
         session.role,
         session.engine,
         counted=game.counted,
+        adjusted=game.adjusted,
     )
 
 

@@ -307,3 +307,24 @@ def test_the_loop_of_learning_runs_unattended(dialogue: BookDialogue, seed: int)
     weights = np.array(list(results(dialogue.book).values()))
     assert np.isfinite(weights).all()
     assert (weights >= 0).all()
+
+
+def test_games_taken_back_leave_no_results(dialogue: BookDialogue, tmp_path: Path) -> None:
+    """Whatever `book adjust` made of them; and a second adjustment for the same game changes nothing."""
+    lost = tmp_path / "lost.txt"
+    lost.write_text("f5d6c6f4d7d8c5f6e6b6g5h5\n" * 20)
+    other = tmp_path / "other.sgf"
+    other.write_text("(;GM[2]RE[B+4]B[f5]W[d6]B[c3])\n")
+    dialogue.say("book new 1 12")
+    for file in (lost, other):
+        dialogue.say(f"book add {file} --unsearched")
+    dialogue.say("play f5d6c6f4d7d8c5f6e6b6g5h5")
+    assert "0 positions" not in dialogue.say("book adjust black")
+    once = results(dialogue.book)
+    assert "already" in dialogue.say("book adjust black")
+    assert results(dialogue.book) == once
+    dialogue.say("book uncount lost.txt")
+    left = {position for position, weights in results(dialogue.book).items() if any(weights)}
+    assert len(left) == 4, "the other game's positions"
+    dialogue.say("book uncount other.sgf")
+    assert not any(any(weights) for weights in results(dialogue.book).values())

@@ -115,6 +115,8 @@ def _adjust(run: BookCommandRun) -> Result:
     loser = run.values["loser"]
     black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
     first = positions[0]
+    if positions[1:] and run.caller.adjusted is not None and run.caller.adjusted():
+        return {"changed": 0, "text": ["Book adjust...done: it was adjusted for this game already"]}
     boards = [(position.player, position.opponent) for position in positions]
     changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
     side = "Black" if black_lost else "White"
