@@ -42,13 +42,16 @@ FORMATS = ("txt", "ggf", "sgf", "pgn")
 
 _PGN_TOKEN = re.compile(
     r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
+    # What is no tag by the standard, but stands alone in a line: quotes within the text, other quotes or none.
+    r"|(?m:^)[ \t]*\[[ \t]*(\w*)([^\n]*)\][ \t\r]*(?m:$)"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
-_PGN_TAG_LINE = re.compile(r'^[ \t]*\[\w+[ \t]+"(?:\\.|[^"\\\n])*"[ \t]*\][ \t\r]*$', re.MULTILINE)
+_PGN_TAG_LINE = re.compile(r"^[ \t]*\[\w+[ \t]*[\"'][^\n]*\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
 _END_OF_LINE = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
+_NUMBERED = re.compile(r"\s*(\d{1,2})\s*[.):]")
 _BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)")
 # Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
 _PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
@@ -123,11 +126,38 @@ def game_text(
 
 
 def _lines(text: str) -> Iterator[GameText]:
-    start = 0
+    """Yield the games of a text of moves: a line each, with the lines that go on with its numbers."""
+    at = start = 0
+    game = ""
     for line in text.splitlines(keepends=True):
         if line.strip() and line.strip()[0] not in "#%":
-            yield GameText(start, [("", line)])
-        start += len(line)
+            if game and _goes_on(game, line):
+                game += line
+            else:
+                if game:
+                    yield GameText(start, [("", game)])
+                start, game = at, line
+        at += len(line)
+    if game:
+        yield GameText(start, [("", game)])
+
+
+def _goes_on(game: str, line: str) -> bool:
+    """Return whether a line begins with the number that the move after ``game`` has: ``3. c4`` after ``2. c3 d3``. A
+    number stands for two moves or for one. In a numbered list of games the next game is no legal sequel.
+    """
+    number = _NUMBERED.match(line.translate(_PLAIN))
+    if number is None or int(number[1]) < 2:
+        return False
+    try:
+        written = len(listed_moves(game.rpartition(";")[2]))
+        made = len(txt_game(GameText(0, [("", game)])).moves)
+        if int(number[1]) not in (written // 2 + 1, written + 1, made // 2 + 1, made + 1):
+            return False
+        txt_game(GameText(0, [("", game + line)]))
+    except BadInput:
+        return False
+    return True
 
 
 def txt_game(text: GameText) -> GameRecord:
@@ -291,7 +321,8 @@ def _sgf_escaped(text: str) -> str:
 def pgn_texts(text: str) -> Iterator[GameText]:
     """Yield the games of a text in PGN: tags, and the main line's moves as values with an empty name.
 
-    A game ends at its result or at the tags of the next. Comments, variations and marks are passed over.
+    A game ends at its result or at the tags of the next. A line from ``[`` to ``]`` is a tag, well formed or not.
+    Comments, variations and marks are passed over.
     """
     start, fault = -1, ""
     listed: list[tuple[str, str]] = []
@@ -304,12 +335,13 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             if not closed:
                 fault, moved = "a comment has no end: expected }", True
             continue
-        if word[0] in ";%$!?" or word[-1] == ".":
+        loose = token[4] is not None
+        if not loose and (word[0] in ";%$!?" or word[-1] == "."):
             continue
         if word == "(" or (word == ")" and depth):
             depth += 1 if word == "(" else -1
             continue
-        tag = token[1]
+        tag = token[1] is not None or loose
         if depth and not tag:
             continue
         result = _RESULT.fullmatch(word)
@@ -317,8 +349,10 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
             start, listed, fault, depth, moved, ended = -1, [], "", 0, False, False
         start = token.start() if start < 0 else start
-        if tag:
-            listed.append((tag.upper(), token[2].replace('\\"', '"').replace("\\\\", "\\")))
+        if loose:
+            listed.append((token[3].upper() or "?", _unquoted(token[4].strip())))
+        elif tag:
+            listed.append((token[1].upper(), token[2].replace('\\"', '"').replace("\\\\", "\\")))
         elif result:
             ended = True
         else:
@@ -326,6 +360,11 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             moved = True
     if start >= 0:
         yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
+
+
+def _unquoted(value: str) -> str:
+    """Return the value of a tag that is not well formed, without the quotes around it, if it has some."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
 
 def _comment_end(text: str, at: int) -> tuple[int, bool]:

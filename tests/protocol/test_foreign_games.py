@@ -13,17 +13,19 @@ from pathlib import Path
 
 import pytest
 import referee
+from checkout import SHARED
 from dialogue import Dialogue
 
 from desdaemon.clients.web.allowed import LARGEST_FRAME
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
+from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, read_wthor, write_games
 from desdaemon.protocol.games.formats import FORMATS, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, board_text, move_text
 from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.rules import PASS
 
 
 def moves_of(record: GameRecord) -> str:
@@ -502,3 +504,74 @@ def test_a_name_that_is_no_text_is_escaped(format: str, tmp_path: Path) -> None:
 def test_an_empty_file_has_no_games(format: str) -> None:
     with pytest.raises(BadInput, match="the file is empty"):
         read(b"", f"x.{format}")
+
+
+# ------------------------------------------------------------------------------------------------ tags that are none
+
+
+@pytest.mark.parametrize(
+    ("tag", "event"),
+    [
+        ('[Event "Coupe "X" 1995"]', 'Coupe "X" 1995'),
+        ("[Event 'x']", "x"),
+        ("[Event x]", "x"),
+        ('[Event""]', ""),
+        ('[Event"close"]', "close"),
+        ('[ Event  "Parties du "Coq""]  ', 'Parties du "Coq"'),
+    ],
+)
+def test_a_tag_that_is_not_well_formed_ends_the_game_before_it(tag: str, event: str, tmp_path: Path) -> None:
+    path = tmp_path / "two.pgn"
+    path.write_text(f'[Event "first"]\n\n1. F5 D6 2. C3\n\n{tag}\n[White "Ann"]\n\n1. F5 F6 *\n')
+    complaints: list[str] = []
+    first, second = read_games(str(path), complaints.append)
+    assert complaints == []
+    assert (first.event, len(first.record.moves)) == ("first", 3)
+    assert (second.event, second.record.white, len(second.record.moves)) == (event, "Ann", 2)
+
+
+@pytest.mark.parametrize("name", ["WTHOR-1990-r.pgn.xz", "WTH_1990-python.pgn.xz"])
+def test_the_games_of_a_whole_year_are_those_of_wthor(name: str) -> None:
+    path, truth = SHARED / "data" / "pgn" / name, SHARED / "data" / "wthor" / "WTH_1990.wtb"
+    if not path.exists() or not truth.exists():
+        pytest.skip("needs games of WTHOR as PGN")
+    complaints: list[str] = []
+    games = [
+        bytes(move.move for move in game.record.moves if move.move != PASS)
+        for game in read_games(str(path), complaints.append)
+    ]
+    assert complaints == []
+    assert sorted(games) == sorted(
+        bytes(game.moves) for game in read_wthor(str(truth), complaints.append).games.values()
+    )
+    assert len(games) == 2986
+
+
+# ------------------------------------------------------------------------------------------------ several lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. f5 d6 2. c3 d3\n3. c4 f4 4. f6 f3\n",
+        "1. f5 d6\n2. c3 d3\n\n3. c4 f4\n4. f6 f3\n",
+        "1.F5 2.d6 3.C3\n4.d3 5.C4\n6.f4 7.F6 8.f3 35-29\n",
+        "1. f5 d6 2. c3\n2... d3 3. c4 f4\n4. f6 f3\n",
+    ],
+)
+def test_a_game_may_take_several_lines(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text(text + "f5f6e6\n" + text)
+    complaints: list[str] = []
+    games = [game.record for game in read_games(str(path), complaints.append)]
+    assert complaints == []
+    assert [len(game.moves) for game in games] == [8, 3, 8]
+    assert parse_game(text, "txt").moves == games[0].moves
+
+
+def test_the_lines_of_a_numbered_list_are_games(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("1. f5d6c3d3\n2. f5f6e6f4\n3. f5d6c5\n3) f5f4\n")
+    complaints: list[str] = []
+    games = [len(game.record.moves) for game in read_games(str(path), complaints.append)]
+    assert (games, complaints) == ([4, 4, 3, 2], [])
