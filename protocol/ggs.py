@@ -61,6 +61,15 @@ class BlockReader:
         self._add(rest, found)
         return found
 
+    def end(self) -> list[ServerBlock]:
+        """Return the block that the end of the bytes completes, if there is one."""
+        found: list[ServerBlock] = []
+        if self._line and not self._known:
+            self._take(self._line.decode("utf-8", "replace"), found)
+        self._line.clear()
+        self._finish(found)
+        return found
+
     def _add(self, part: bytes, found: list[ServerBlock]) -> None:
         self._line += part[: LONGEST_LINE - len(self._line)]
         if not self._known:
@@ -159,16 +168,28 @@ class ServerMatch(NamedTuple):
     begins: bool
     names: tuple[str, str]
     type: GameType
-    rated: bool
     result: float | None = None
     archive: str = ""
 
 
+class BoardEnd(NamedTuple):
+    """The game on a board has ended, though perhaps not its match; ``text`` has the players and the result."""
+
+    id: str
+    text: str
+
+
+class Stored(NamedTuple):
+    """A list of adjourned matches, with their numbers, such as ``.123``."""
+
+    numbers: tuple[str, ...]
+    text: str
+
+
 class Side(NamedTuple):
-    """A player at a board: name, rating on the server, whether Black, and clock."""
+    """A player at a board: name, whether Black, and clock."""
 
     name: str
-    rating: float
     black: bool
     clock: ServerClock
 
@@ -183,7 +204,7 @@ class LastMove(NamedTuple):
 
 
 class ServerBoard(NamedTuple):
-    """A board of a match, sent when it is ``joined`` and after each move; ``last`` is that move or None."""
+    """A board of a match, sent when it is ``joined`` and after each move; ``last`` is the last move or None."""
 
     id: str
     joined: bool
@@ -211,14 +232,17 @@ class Words(NamedTuple):
     text: str
 
 
-Message = Prompt | Ready | Service | Request | ServerMatch | ServerBoard | Records | Complaint | Words
+Message = (
+    Prompt | Ready | Service | Request | ServerMatch | ServerBoard | BoardEnd | Stored | Records | Complaint | Words
+)
 
 _ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
-_SIDE = re.compile(r"([^\s()]+) *\( *([\d.]+) +([*O])\) *(\S+)", re.ASCII)
+_SIDE = re.compile(r"([^\s()]+) *\( *\S+ +([*O])\) *(\S+)", re.ASCII)
 _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
+_UNRATED = "U"
 
 
 def read(block: ServerBlock) -> Message:
@@ -246,6 +270,11 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
         return _board(words, block.body)
     if words[0] in ("+", "-"):
         return _match(words) if words[1] == "match" else _request(words)
+    if words[0] == "end":
+        return BoardEnd(words[1], block.text) if _ID.fullmatch(words[1]) else None
+    if words[0] == "stored":
+        firsts = (line.split()[:1] for line in block.body)
+        return Stored(tuple(word for words in firsts for word in words if _ID.fullmatch(word)), block.text)
     games = tuple(_records("".join((block.head, *block.body))))
     if games:
         return Records(games)
@@ -254,44 +283,57 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
 
 def _request(words: list[str]) -> Request | None:
     """Read ``+ .8 1720.0 alice 01:00//02:00 8b U 1720.0 bob``. Returns None or raises ValueError for other text."""
-    sign, id, _, challenger, clock, type, rated, *opponent = words
-    if not _ID.fullmatch(id) or rated not in ("R", "U"):
+    sign, id, _, challenger, clock, type, flag, *opponent = words
+    if not _ID.fullmatch(id):
         return None
     name = opponent[1] if len(opponent) > 1 else ""
-    return Request(id, sign == "+", challenger, name, parse_clock(clock), parse_type(type), rated == "R")
+    return Request(id, sign == "+", challenger, name, parse_clock(clock), parse_type(type), flag != _UNRATED)
 
 
 def _match(words: list[str]) -> ServerMatch | None:
-    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``. Returns None or raises ValueError otherwise."""
-    sign, _, id, _, first, _, second, type, rated, *rest = words
-    if not _ID.fullmatch(id) or rated not in ("R", "U"):
+    """Read ``- match .5 1720.0 alice 1720.0 bob 8b U -64.00 .123``; the flag is R if the match is rated, U if not, and
+    T in a tournament. Returns None or raises ValueError otherwise.
+    """
+    sign, _, id, _, first, _, second, type, _, *rest = words
+    if not _ID.fullmatch(id):
         return None
     result = next((float(word) for word in rest if _NUMBER.fullmatch(word)), None)
     archive = next((word for word in rest if _ID.fullmatch(word)), "")
-    return ServerMatch(id, sign == "+", (first, second), parse_type(type), rated == "R", result, archive)
+    return ServerMatch(id, sign == "+", (first, second), parse_type(type), result, archive)
 
 
 def _board(words: list[str], body: tuple[str, ...]) -> ServerBoard | None:
+    """Read a board. One that is joined after moves is shown twice, at the start and now: the last of all counts.
+    Returns None or raises ValueError for one that cannot be read.
+    """
     kind, id, type = words[:3]
-    sides: list[Side] = []
-    rows: dict[str, str] = {}
-    turn = ""
-    last = None
+    sides: list[re.Match[str]] = []
+    rows: list[str] = []
+    turn = move = ""
+    ply = 0
     for line in body:
         fields = line.split()
-        side = _SIDE.fullmatch(line.strip())
-        if side:
-            sides.append(Side(side[1], _number(side[2]), side[3] == "*", parse_clock(side[4])))
+        if side := _SIDE.fullmatch(line.strip()):
+            sides.append(side)
         elif fields[1:] == ["to", "move"]:
             turn = fields[0]
-        elif len(fields) in (9, 10) and len(fields[0]) == 1 and fields[0] in "12345678":
-            rows[fields[0]] = "".join(fields[1:9])
-        elif len(fields) == 2 and (ply := _PLY.fullmatch(fields[0])) and int(ply[1]):
-            last = LastMove(int(ply[1]), *parse_played(fields[1]))
-    if not _ID.fullmatch(id) or len(sides) != 2 or sides[0].black == sides[1].black or len(rows) != 8:
+        elif len(fields) in (9, 10) and fields[0] == str(len(rows) % 8 + 1):
+            rows.append("".join(fields[1:9]))
+        elif len(fields) == 2 and (number := _PLY.fullmatch(fields[0])):
+            ply, move = int(number[1]), fields[1]
+    first, second = (Side(side[1], side[2] == "*", parse_clock(side[3])) for side in sides[-2:])
+    if not _ID.fullmatch(id) or first.black == second.black or len(rows) not in (8, 16):
         return None
-    position = parse_board(f"{''.join(rows[rank] for rank in sorted(rows))} {turn}")
-    return ServerBoard(id, kind == "join", parse_type(type), (sides[0], sides[1]), position, last)
+    position = parse_board(f"{''.join(rows[-8:])} {turn}")
+    return ServerBoard(id, kind == "join", parse_type(type), (first, second), position, _last(ply, move))
+
+
+def _last(ply: int, move: str) -> LastMove | None:
+    """Return a move that is only shown: one that cannot be read is None."""
+    try:
+        return LastMove(ply, *parse_played(move)) if ply else None
+    except ValueError:
+        return None
 
 
 def _records(text: str) -> Iterator[str]:
@@ -364,6 +406,9 @@ SET_UP = (
 """Lines for after the login: plain text, no bells, no news, no channels."""
 
 
+STORED = "tell /os stored"
+"""The line that asks for the player's adjourned matches."""
+
 SERVICE_SET_UP = ("tell /os trust +", "tell /os request +", "tell /os client -")
 """Lines that prepare the Othello service: evaluations and requests are shown, boards are text."""
 
@@ -376,6 +421,11 @@ def rated_line(rated: bool) -> str:
 def open_line(matches: int) -> str:
     """Return the line that says how many matches the player accepts at once."""
     return f"tell /os open {matches}"
+
+
+def resume_line(match: str) -> str:
+    """Return the line that asks the opponent to go on with an adjourned match."""
+    return f"tell /os ask {match}"
 
 
 def play_line(game: str, move: int, score: float, seconds: float) -> str:

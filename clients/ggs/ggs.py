@@ -66,11 +66,13 @@ def command_line() -> Parser:
         metavar="FILE",
         help="at the end add the games of --games to this book, count their results and learn from them",
     )
+    add("--resume", action="store_true", help="ask opponents to go on with adjourned matches whenever idle")
     add("--log", default="", metavar="FILE", help="add the dialogue to this file, without the password")
     add("--tell", action="store_true", help="tell the watchers of a board what was searched; the opponent reads it too")
     return parser
 
 
+@logs.without_waiting()
 def main(arguments: list[str]) -> int:
     """Play until `quit`, a signal or the last match. Returns 0, or 1 after an error message, such as one about an
     option's value; a command line that cannot be parsed ends the program with status 2.
@@ -82,7 +84,7 @@ def main(arguments: list[str]) -> int:
         types = tuple(filter(None, named.accept.split(",")))
         opponents = tuple(filter(None, named.opponents.casefold().split(",")))
         rules = AcceptRules(types, *read_times(named.clock), opponents, named.rated)
-        wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games))
+        wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games), named.resume)
         settings = _settings(named)
         if named.book_results and not named.games:
             raise BadInput("--book-results: expected --games FILE with it")
@@ -99,6 +101,7 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
+@logs.without_waiting()
 def play_as_edax(settings: SessionSettings) -> int:
     """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards,
     otherwise none is accepted. Returns 0, or 1 after an error message.
@@ -141,7 +144,8 @@ def play(
         logs.message(PLAIN, PROGRAM)
     thinker = Thinker(settings, 1000 * margin_s)
     try:
-        failure = run(lambda: ServerSession(outside, Player(login, password, rules, wishes), thinker))
+        player = Player(login, password, rules, wishes)
+        failure = run(lambda show: ServerSession(outside, player, thinker, show))
     finally:
         thinker.close()
     if failure:

@@ -19,6 +19,12 @@ PENDING_S = 60.0
 """Seconds to wait for a match that was accepted or requested."""
 LONGEST_WAIT_S = 300.0
 """Longest pause before the server is called again, seconds."""
+LOGIN_S = 60.0
+"""Seconds that the server may take to ask for login and password, and then again to let the player in."""
+_MOST_SAID = 500
+"""Most characters of the server's words in the message about a login."""
+_MOST_RESUMED = 10
+"""Most adjourned matches that are asked for at once."""
 _OUTSIDE, _ENTERED, _WELCOMED, _ONLINE = range(4)
 """The stages of a login: before the password, after it, after the server's first message then, and when all is set up.
 """
@@ -58,13 +64,15 @@ class Wishes(NamedTuple):
 
     ``offer`` is a request to make whenever idle, as the server reads it (``s8r14 5:00//2:00``), or "". After
     ``matches`` matches the program ends; with 0 it goes on. With ``tell``, searches are reported on each board's
-    channel. With ``records``, the server is asked for the records of finished games.
+    channel. With ``records``, the server is asked for the records of finished games. With ``resume``, opponents are
+    asked to go on with adjourned matches whenever idle.
     """
 
     offer: str = ""
     matches: int = 0
     tell: bool = False
     records: bool = False
+    resume: bool = False
 
 
 class Connect(NamedTuple):
@@ -140,6 +148,8 @@ class _OwnBoard:
         self.searching = False
         self.score = 0.0
         self.clocks: dict[str, ggs.ServerClock] = {}
+        self.late: set[str] = set()
+        """Names of those who have been out of time."""
 
 
 class Player:
@@ -151,7 +161,12 @@ class Player:
         self._games: dict[str, _OwnBoard] = {}
         self._matches: set[str] = set()
         self._failures = 0
-        self._calls = 0
+        self._admitted = False
+        """Whether the server has let this player in, with this password, once."""
+        self._since: float | None = None
+        """When the connection was opened, or the password sent; None without a connection."""
+        self._said = ""
+        """What the server has said since the password."""
         self._stage = _OUTSIDE
         self._sent = 0.0
         self._waits_until = 0.0
@@ -163,18 +178,22 @@ class Player:
 
     def connected(self, now: float) -> list[Instruction]:
         """Note that the connection is open; the server speaks first, so this returns no instructions."""
-        self._calls += 1
         self._sent, self._waits_until = now, 0.0
-        self._stage = _OUTSIDE
+        self._stage, self._since = _OUTSIDE, now
         return []
 
     def lost(self, reason: str) -> list[Instruction]:
         """Note that the connection has ended or was refused. Returns instructions to stop the searches and to connect
         again after a pause. The pause is 1 s at first and doubles each time until a login, up to `LONGEST_WAIT_S`.
 
-        If no connection has been opened yet, the program ends with ``reason``; after its last match it ends too.
+        If the server has not let this player in yet, the program ends with ``reason``; after its last match it ends
+        too.
         """
-        if not self._calls:
+        stage, self._stage, self._since = self._stage, _OUTSIDE, None
+        if stage in (_ENTERED, _WELCOMED):
+            said = f'; it said "{self._said}"' if self._said else ""
+            reason += f", after the password: it is wrong, or the login {self._login} is in use{said}"
+        if not self._admitted:
             return [End(reason)]
         if self._done:
             return [*self._leave(), End()]
@@ -183,19 +202,21 @@ class Player:
         if self._matches:
             instructions.append(Show("adjourned matches go on when you or the opponent resume them", ours=True))
         self._matches.clear()
-        self._stage = _OUTSIDE
         pause = min(LONGEST_WAIT_S, 2.0**self._failures)
         self._failures += 1
         return [*instructions, Show(f"{reason}; calling again in {pause:g} s", ours=True), Connect(pause)]
 
     def tick(self, now: float) -> list[Instruction]:
         """Return instructions that are due at ``now``: to send a line that keeps the connection alive, and the repeated
-        offer; nothing before the login.
+        offer. Before the login only a server that takes longer than `LOGIN_S` is given up.
 
         After the last match it ends the program, waiting at most `PENDING_S` for a match record that is still to come.
         """
         if self._stage < _ONLINE:
-            return []
+            if self._since is None or now - self._since < LOGIN_S:
+                return []
+            asked = "has not asked for a password" if self._stage == _OUTSIDE else "has not let us in"
+            return self.lost(f"the server {asked} for {LOGIN_S:g} s")
         if self._done and now >= self._waits_until:
             return [End()]
         instructions: list[Instruction] = self._offer(now)
@@ -207,13 +228,12 @@ class Player:
     @property
     def _wanted(self) -> int:
         """The number of matches to accept now, 0 or 1."""
-        return int(bool(self._rules.types or self._wishes.offer) and not self._matches)
+        return int(bool(self._rules.types or self._wishes.offer or self._wishes.resume) and not self._matches)
 
-    def _leave(self) -> list[Instruction]:
-        """Forget the games; return instructions to stop their searches."""
-        instructions: list[Instruction] = [StopSearch(id) for id, game in self._games.items() if game.searching]
-        self._games.clear()
-        return instructions
+    def _leave(self, id: str = "") -> list[Instruction]:
+        """Forget the games of a match or a board, or all games; return instructions to stop their searches."""
+        left = [game for game in self._games if id in ("", game, game.rpartition(".")[0])]
+        return [StopSearch(game) for game in left if self._games.pop(game).searching]
 
     # Messages
 
@@ -221,7 +241,7 @@ class Player:
         """Note a message of the server. Returns the instructions that follow from it."""
         match message:
             case ggs.Prompt():
-                return self._prompt(message.wanted)
+                return self._prompt(message.wanted, now)
             case ggs.Ready():
                 return self._ready(now)
         if self._stage == _ENTERED:
@@ -235,26 +255,31 @@ class Player:
                 return self._match(message, now)
             case ggs.ServerBoard():
                 return self._board(message)
+            case ggs.BoardEnd():
+                return [Show(message.text), *self._leave(message.id)] if message.id in self._games else []
+            case ggs.Stored():
+                return self._resume(message)
             case ggs.Records():
                 return self._record(message.games)
             case ggs.Complaint() | ggs.Words():
+                if self._stage < _ONLINE:
+                    self._said = " ".join(f"{self._said} {message.text}".split())[-_MOST_SAID:]
                 return [Show(message.text)]
 
-    def _prompt(self, wanted: str) -> list[Instruction]:
+    def _prompt(self, wanted: str, now: float) -> list[Instruction]:
         if self._stage == _OUTSIDE and wanted == "login":
             return [Send(self._login)]
         if self._stage == _OUTSIDE:
-            self._stage = _ENTERED
+            self._stage, self._since, self._said = _ENTERED, now, ""
             return [Send(self._password, secret=True)]
-        reason = f"the server does not let {self._login} in: a wrong password, or this login is in use"
         # After a lost connection the server may think for a while that the login is in use.
-        return [End(reason)] if self._calls == 1 else self.lost(reason)
+        return self.lost(f"the server asks for the {wanted} again")
 
     def _ready(self, now: float) -> list[Instruction]:
         # The first `Ready` follows the prompt for the password.
         if self._stage != _WELCOMED:
             return []
-        self._stage = _ONLINE
+        self._stage, self._admitted = _ONLINE, True
         self._failures = 0
         return [*map(Send, ggs.SET_UP), *self._service(True, now)]
 
@@ -270,10 +295,20 @@ class Player:
         return [*instructions, *map(Send, lines), *self._offer(now)]
 
     def _offer(self, now: float) -> list[Instruction]:
-        if not self._wishes.offer or self._matches or now < self._waits_until:
+        if self._matches or now < self._waits_until:
             return []
-        self._waits_until = now + PENDING_S
-        return [Send(ggs.rated_line(self._rules.rated)), Send(f"tell /os ask {self._wishes.offer}")]
+        lines = [ggs.STORED] if self._wishes.resume else []
+        if self._wishes.offer:
+            lines += [ggs.rated_line(self._rules.rated), f"tell /os ask {self._wishes.offer}"]
+        if lines:
+            self._waits_until = now + PENDING_S
+        return [*map(Send, lines)]
+
+    def _resume(self, stored: ggs.Stored) -> list[Instruction]:
+        """Ask for the adjourned matches. The first that begins makes the server withdraw the other requests."""
+        if not self._wishes.resume or self._matches:
+            return [Show(stored.text)]
+        return [Send(ggs.resume_line(number)) for number in stored.numbers[:_MOST_RESUMED]]
 
     def _request(self, request: ggs.Request, now: float) -> list[Instruction]:
         if request.challenger.casefold() == self._name:
@@ -298,32 +333,31 @@ class Player:
         place = self._place(match.names)
         if place is None:
             return []
-        opponent = match.names[1 - place]
+        what = f"match {match.id} with {match.names[1 - place]}"
         if match.begins:
-            self._matches.add(match.id)
-            self._asked = ""
-            return [Show(f"match {match.id} with {opponent}, {match.type.text}"), Send(ggs.open_line(0))]
-        self._matches.discard(match.id)
-        instructions: list[Instruction] = []
-        for id in [id for id in self._games if id == match.id or id.startswith(f"{match.id}.")]:
-            if self._games.pop(id).searching:
-                instructions.append(StopSearch(id))
-        if match.result is None:
-            instructions.append(Show(f"match {match.id} with {opponent} has ended without a result"))
-        else:
-            instructions.append(
-                Show(f"match {match.id} with {opponent}: {-match.result if place else match.result:+g}")
-            )
-            self._played += 1
+            return [Show(f"{what}, {match.type.text}"), *self._begin(match.id)]
+        won = match.result if not place or match.result is None else -match.result
+        ended = f"{what} has ended without a result" if won is None else f"{what}: {won:+g}"
+        instructions = [*self._leave(match.id), Show(ended)]
+        if match.id not in self._matches:
+            # It was given up before it began.
+            return instructions
+        self._matches.remove(match.id)
+        self._played += won is not None
         if self._wishes.records and match.archive:
             self._records += 1
             instructions.append(Send(f"tell /os look {match.archive}"))
         self._waits_until = now + PENDING_S if self._records and self._done else 0.0
-        return (
-            [*instructions, *self.tick(now)]
-            if self._done
-            else [*instructions, Send(ggs.open_line(self._wanted)), *self.tick(now)]
-        )
+        if not self._done:
+            instructions.append(Send(ggs.open_line(self._wanted)))
+        return [*instructions, *self.tick(now)]
+
+    def _begin(self, match: str) -> list[Instruction]:
+        if match in self._matches:
+            return []
+        self._matches.add(match)
+        self._asked = ""
+        return [Send(ggs.open_line(0))]
 
     @property
     def _done(self) -> bool:
@@ -359,6 +393,8 @@ class Player:
             return [Show(_line(board))]
         game = self._games.setdefault(board.id, _OwnBoard())
         instructions: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
+        if board.joined:
+            instructions += self._begin(board.id.rpartition(".")[0] or board.id)
         if game.searching:
             if game.position == board.position:
                 return instructions
@@ -374,13 +410,15 @@ class Player:
         return [*instructions, StartSearch(board.id, board.id[1:].partition(".")[2], board.position, mine.clock)]
 
     def _flags(self, game: _OwnBoard, board: ggs.ServerBoard) -> list[Instruction]:
-        """Note both clocks. Returns a message about each that has been extended: its player was out of time and can no
-        longer win.
+        """Note both clocks. Returns a message about each player who is out of time and can no longer win: the clock has
+        been extended, or stands at zero.
         """
         instructions: list[Instruction] = []
         for side in board.sides:
-            old_clock = game.clocks.get(side.name)
-            if old_clock and side.clock.main > old_clock.main + old_clock.increment + _FLAG_MS:
+            old = game.clocks.get(side.name)
+            overtime = old and (side.clock.main <= 0 or side.clock.main > old.main + old.increment + _FLAG_MS)
+            if overtime and side.name not in game.late:
+                game.late.add(side.name)
                 instructions.append(Show(f"{board.id}: {side.name} was out of time and can no longer win", ours=True))
             game.clocks[side.name] = side.clock
         return instructions

@@ -1,4 +1,4 @@
-"""The loop around a `Player`: connection, searches, files."""
+"""The loop around a `Player`: connection, searches, files, output."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from desdaemon.clients.arguments import print_text
 from desdaemon.protocol import ggs
 from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system.output import UnreadOutput
 
 from .player import Connect, End, Instruction, Player, Save, Send, Show, StartSearch, StopSearch
 from .thinking import Thinker
 
 _TICK_S = 1.0
+_RESOLVE_S = 20.0
 _CALL_S = 30.0
+"""Seconds for all addresses of a host, TLS included."""
+_MOST_ADDRESSES = 4
+_MOST_UNSENT = 1 << 18
+"""Most bytes that wait for the server to read them."""
 PROGRAM = "desdaemon ggs"
 
 Event = Callable[[], Iterable[Instruction]]
@@ -37,14 +42,20 @@ class Outside(NamedTuple):
     records: str = ""
     log: str = ""
 
+    @property
+    def place(self) -> str:
+        """The address as messages have it."""
+        return f"{self.host}:{self.port}"
+
 
 class ServerSession:
     """Runs a `Player` on GGS from connecting to its end: connection, clock, searches and files. Make the session and
     call its methods on the event loop that awaits `run`.
     """
 
-    def __init__(self, outside: Outside, player: Player, thinker: Thinker) -> None:
-        self._outside, self._player, self._thinker = outside, player, thinker
+    def __init__(self, outside: Outside, player: Player, thinker: Thinker, show: Callable[[str], object]) -> None:
+        """``show`` takes text for standard output. It does not wait, and raises `OSError` if that cannot be written."""
+        self._outside, self._player, self._thinker, self._show = outside, player, thinker, show
         self._events: asyncio.Queue[tuple[asyncio.Task[None] | None, Event]] = asyncio.Queue()
         self._call: asyncio.Task[None] | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -52,9 +63,7 @@ class ServerSession:
         self._ended: str | None = None
 
     async def run(self) -> str:
-        """Play until the player ends or a file cannot be written. Returns the error, or "". Raises `BadInput` if
-        standard output cannot be written.
-        """
+        """Play until the player ends or a file or standard output cannot be written. Returns the error, or ""."""
         self._do(Connect(0.0))
         ticking = asyncio.create_task(self._tick())
         try:
@@ -65,7 +74,7 @@ class ServerSession:
                     for instruction in event():
                         self._do(instruction)
         except OSError as error:
-            self._ended = f"{error.filename or 'output'}: {error.strerror}"
+            self._ended = f"{error.filename or 'standard output'}: {error.strerror}"
         finally:
             ended = [task for task in (ticking, self._call, *self._searches.values()) if task]
             for task in ended:
@@ -80,7 +89,12 @@ class ServerSession:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_S)
-            self._events.put_nowait((None, lambda: self._player.tick(time.monotonic())))
+            self._events.put_nowait((None, self._ticked))
+
+    def _ticked(self) -> list[Instruction]:
+        # This raises the error of an earlier text.
+        self._show("")
+        return self._player.tick(time.monotonic())
 
     def _do(self, instruction: Instruction) -> None:
         match instruction:
@@ -90,8 +104,7 @@ class ServerSession:
                 self._call = asyncio.create_task(self._connection(instruction.after_s))
             case Send():
                 self._log(">", "(the password)" if instruction.secret else instruction.line)
-                if self._writer:
-                    self._writer.write(f"{instruction.line}\n".encode())
+                self._send(f"{instruction.line}\n".encode())
             case StartSearch():
                 self._searches[instruction.game] = asyncio.create_task(self._search(instruction))
             case StopSearch():
@@ -99,11 +112,21 @@ class ServerSession:
             case Show() if instruction.ours:
                 logs.message(instruction.text, PROGRAM)
             case Show():
-                print_text(f"{instruction.text}\n")
+                self._show(f"{instruction.text}\n")
             case Save():
                 self._append(self._outside.records, instruction.ggf)
             case End():
                 self._ended = instruction.reason
+
+    def _send(self, data: bytes) -> None:
+        if self._writer is None:
+            return
+        self._writer.write(data)
+        if self._writer.transport.get_write_buffer_size() > _MOST_UNSENT:
+            self._writer.transport.abort()
+            self._writer = None
+            reason = f"{self._outside.place}: the server does not read what it is told"
+            self._events.put_nowait((self._call, lambda: self._player.lost(reason)))
 
     async def _search(self, search: StartSearch) -> None:
         try:
@@ -117,29 +140,29 @@ class ServerSession:
     async def _connection(self, after_s: float) -> None:
         await asyncio.sleep(after_s)
         call = asyncio.current_task()
-        place = f"{self._outside.host}:{self._outside.port}"
         writer = None
         try:
-            security = ssl.create_default_context() if self._outside.tls else None
-            opening = asyncio.open_connection(self._outside.host, self._outside.port, ssl=security)
-            reader, writer = await asyncio.wait_for(opening, _CALL_S)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            reader, writer = await _call(self._outside)
             self._writer = writer
             self._events.put_nowait((call, lambda: self._player.connected(time.monotonic())))
             blocks = ggs.BlockReader()
             while data := await reader.read(1 << 16):
-                for block in blocks.feed(data):
-                    self._events.put_nowait((call, partial(self._told, block)))
-            reason = f"{place}: the server has ended the connection"
-        except OSError as error:
-            reason = f"{place}: {error.strerror or error or 'no answer'}"
+                self._hear(call, blocks.feed(data))
+            self._hear(call, blocks.end())
+            failure = "the server has ended the connection"
+        except Exception as error:
+            failure = _described(error)
         finally:
             if writer:
                 if self._writer is writer:
                     self._writer = None
                 with contextlib.suppress(OSError):
                     writer.close()
-        self._events.put_nowait((call, lambda: self._player.lost(reason)))
+        self._events.put_nowait((call, lambda: self._player.lost(f"{self._outside.place}: {failure}")))
+
+    def _hear(self, call: asyncio.Task[None] | None, blocks: list[ggs.ServerBlock]) -> None:
+        for block in blocks:
+            self._events.put_nowait((call, partial(self._told, block)))
 
     def _told(self, block: ggs.ServerBlock) -> list[Instruction]:
         self._log("<", block.text)
@@ -156,28 +179,98 @@ class ServerSession:
             file.write(f"{text}\n")
 
 
-def run(session_of: Callable[[], ServerSession]) -> str:
-    """Make a session by ``session_of`` on a new event loop, and run it to its end. It gets the lines of standard input,
-    and the line ``quit`` at a signal to end the process. Returns the error or "". Raises `BadInput` if standard output
-    cannot be written.
+async def _call(outside: Outside) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return a connection to the server. Raises `OSError` or `ValueError`, whose text `_described` has."""
+    security = ssl.create_default_context() if outside.tls else None
+    name = outside.host if outside.tls else None
+    addresses = await _resolved(outside.host, outside.port)
+    failure: Exception = OSError("the host has no address")
+    for address in addresses:
+        opening = asyncio.open_connection(address, outside.port, ssl=security, server_hostname=name)
+        try:
+            reader, writer = await asyncio.wait_for(opening, _CALL_S / len(addresses))
+        except TimeoutError:
+            failure = TimeoutError(f"no answer within {_CALL_S:g} s")
+        except OSError as error:
+            failure = error
+        else:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            return reader, writer
+    raise failure
+
+
+async def _resolved(host: str, port: int) -> list[str]:
+    """Return the first addresses of a host. Raises `OSError` or `ValueError` as `socket.getaddrinfo` does, and
+    `TimeoutError`.
+    """
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[str]] = loop.create_future()
+
+    def resolve() -> None:
+        try:
+            listed = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = [*dict.fromkeys(str(address[0]) for *_, address in listed)]
+            done = partial(found.set_result, addresses[:_MOST_ADDRESSES])
+        except Exception as error:
+            done = partial(found.set_exception, error)
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: found.done() or done())
+
+    # A thread of the loop's own would keep the program until the resolver answers.
+    threading.Thread(target=resolve, name="desdaemon resolver", daemon=True).start()
+    try:
+        return await asyncio.wait_for(found, _RESOLVE_S)
+    except TimeoutError:
+        raise TimeoutError(f"the host was not found within {_RESOLVE_S:g} s") from None
+
+
+def _described(error: Exception) -> str:
+    """Return the text of an error of a connection."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case ssl.SSLError():
+            return f"no TLS: {(error.reason or str(error)).replace('_', ' ').lower()}"
+        case UnicodeError():
+            return "not the name of a host"
+        case OSError():
+            return error.strerror or str(error) or "no answer"
+    return f"{type(error).__name__}: {error}"
+
+
+def run(session_of: Callable[[Callable[[str], object]], ServerSession]) -> str:
+    """Make a session by ``session_of``, which gets what the session needs to show text, on a new event loop, and run it
+    to its end. It gets the lines of standard input, and the line ``quit`` at a signal to end the process. Returns the
+    error or "".
+
+    Nothing waits for a reader of standard output or for more lines than one of standard input.
     """
 
-    async def running() -> str:
-        session = session_of()
+    async def running(show: Callable[[str], object]) -> str:
+        session = session_of(show)
         loop = asyncio.get_running_loop()
 
-        def take(line: str) -> None:
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(session.typed, line)
+        def take(line: str, taken: threading.Event) -> None:
+            session.typed(line)
+            taken.set()
 
         def read_typed() -> None:
-            for line in sys.stdin:
-                take(line)
+            with contextlib.suppress(RuntimeError):
+                for line in sys.stdin:
+                    taken = threading.Event()
+                    loop.call_soon_threadsafe(take, line, taken)
+                    taken.wait()
 
         for number in platform.ending_signals():
             platform.on_signal(loop, number, session.typed, "quit")
         threading.Thread(target=read_typed, name="desdaemon typed lines", daemon=True).start()
         return await session.run()
 
+    output = UnreadOutput(1)
     with asyncio.Runner(loop_factory=platform.event_loop) as runner:
-        return runner.run(running())
+        failure = runner.run(running(output.write))
+    try:
+        output.close()
+    except OSError as error:
+        return failure or f"standard output: {error.strerror}"
+    return failure

@@ -13,6 +13,7 @@ from book_dialogue import BookDialogue
 from ggs_server import FULL_LOSS, LEAST_LOSS, PASSWORD, BoardGame, Server
 from ggs_table import ANY, KINDS, NEVER, Dice, Table, replayed, run, until
 
+from desdaemon.clients.arguments import print_text
 from desdaemon.clients.ggs.player import AcceptRules, Answer, Player, StartSearch, Wishes
 from desdaemon.clients.ggs.session import Outside, ServerSession
 from desdaemon.clients.ggs.thinking import Thinker
@@ -101,10 +102,10 @@ def test_records_go_into_a_book_but_for_random_starts(tmp_path: Path) -> None:
 # Clocks
 
 
-@pytest.mark.parametrize("tells_flags", [True, False])
+@pytest.mark.parametrize("overtime", ["told", "jump", "pinned"])
 @pytest.mark.parametrize("late", ["alice", "bob"])
 def test_a_soft_time_out_is_seen_and_caps_the_result(
-    late: str, tells_flags: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    late: str, overtime: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     matches = 3
     passed: dict[str, int] = {}
@@ -112,7 +113,7 @@ def test_a_soft_time_out_is_seen_and_caps_the_result(
     dice = {"alice": Dice(2), "bob": Dice(1)} if late == "alice" else {"alice": Dice(1), "bob": Dice(2)}
 
     async def scene() -> None:
-        async with Table(tmp_path, tells_flags=tells_flags) as table:
+        async with Table(tmp_path, overtime=overtime) as table:
             server = table.server
 
             def after_move(board: BoardGame) -> None:
@@ -278,13 +279,41 @@ def test_two_who_ask_each_other_play(tmp_path: Path) -> None:
     run(scene())
 
 
+def test_a_match_of_a_tournament_is_played_alone_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scene() -> None:
+        async with Table(tmp_path) as table:
+            server = table.server
+            asked: list[str] = []
+
+            def after_move(board: BoardGame) -> None:
+                if not asked:
+                    asked.append("carol")
+                    table.sessions["carol"].typed("tell /os ask 8 5:00 alice")
+
+            server.on_move = after_move
+            alice, bob = (table.sit(name, Dice(1), ANY, matches=1) for name in ("alice", "bob"))
+            table.sit("carol", Dice(2))
+            for name in ("alice", "bob", "carol"):
+                await table.ready(name, 2)
+            server.tournament("s8r20", "5:00//2:00", ("alice", "bob"))
+            assert await asyncio.gather(alice, bob) == ["", ""]
+            assert [result.type for result in server.results] == ["s8r20"]
+            assert answers(server) == [("alice", "decline")]
+
+    run(scene())
+    assert len(re.findall(r"^match \S+ with bob: ", capsys.readouterr().out, re.M)) == 1
+    assert len(replayed(tmp_path / "alice.ggf")) == 2
+
+
 # Logins, lost connections
 
 
 def test_a_wrong_password_and_a_second_login_are_refused(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Table(tmp_path) as table:
-            assert "alice" in await table.sit("alice", Dice(1), password="wrong")
+            assert "it is wrong" in await table.sit("alice", Dice(1), password="wrong")
             first = table.sit("alice", Dice(1))
             await table.ready("alice")
             assert "alice" in await table.sit("alice", Dice(1))
@@ -299,7 +328,8 @@ def test_no_server_ends_the_program() -> None:
         async with Server() as server:
             pass
         place, player = Outside("127.0.0.1", server.port), Player("alice", PASSWORD, ANY, Wishes())
-        assert f"127.0.0.1:{server.port}" in await ServerSession(place, player, Thinker(SessionSettings(), 0)).run()
+        thinker = Thinker(SessionSettings(), 0)
+        assert f"127.0.0.1:{server.port}" in await ServerSession(place, player, thinker, print_text).run()
 
     run(scene())
 
@@ -308,14 +338,15 @@ def test_a_server_that_cannot_encrypt_hears_nothing() -> None:
     async def scene() -> None:
         async with Server() as server:
             place, player = Outside("127.0.0.1", server.port, tls=True), Player("a", "x", ANY, Wishes())
-            assert str(server.port) in await ServerSession(place, player, Thinker(SessionSettings(), 0)).run()
+            thinker = Thinker(SessionSettings(), 0)
+            assert "no TLS" in await ServerSession(place, player, thinker, print_text).run()
             assert server.lines == server.refused == []
 
     run(scene())
 
 
-@pytest.mark.parametrize("resuming", ["alice", "bob"])
-def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
+@pytest.mark.parametrize("resuming", ["alice", "bob", "--resume"])
+def test_a_match_that_a_lost_connection_adjourned_is_resumed_when_asked_for(
     resuming: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def scene() -> None:
@@ -332,7 +363,9 @@ def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
 
             server.on_move = after_move
             dice = Dice(1), Dice(2)
-            alice, bob = table.sit("alice", dice[0], ANY, matches=1), table.sit("bob", dice[1], ANY, matches=1)
+            itself = resuming == "--resume"
+            alice = table.sit("alice", dice[0], ANY, matches=1)
+            bob = table.sit("bob", dice[1], ANY, matches=1, resume=itself)
             await table.ready("alice")
             await table.ready("bob")
             table.sessions["bob"].typed("tell /os ask s8r14 5:00//2:00 alice")
@@ -341,12 +374,13 @@ def test_a_match_that_a_lost_connection_adjourned_is_resumed_by_hand(
             server.lines.clear()
             server.ghosts.clear()
             await table.ready("bob")
-            (match,) = server.matches.values()
-            assert not server.results
-            assert not match.running
-            assert not [line for _, line in server.lines if "continue" in line]
-            assert [len(player.searches) for player in dice] == before, "nobody thinks meanwhile"
-            table.sessions[resuming].typed(f"tell /os continue {match.id}")
+            if not itself:
+                (match,) = server.matches.values()
+                assert not server.results
+                assert not match.running
+                assert [line for _, line in server.lines if re.search("continue|ask|stored", line)] == []
+                assert [len(player.searches) for player in dice] == before, "nobody thinks meanwhile"
+                table.sessions[resuming].typed(f"tell /os continue {match.id}")
             assert await asyncio.gather(alice, bob) == ["", ""]
             assert [result.flagged for result in server.results] == [frozenset()]
             assert min(search.clock.main for player in dice for search in player.searches) <= 240_000

@@ -57,15 +57,15 @@ def request(**changes: Any) -> ggs.Request:
 
 
 def match(begins: bool = True, **changes: Any) -> ggs.ServerMatch:
-    return ggs.ServerMatch(".5", begins, NAMES, SINGLE, False)._replace(**changes)
+    return ggs.ServerMatch(".5", begins, NAMES, SINGLE)._replace(**changes)
 
 
 def board(
     position: Position = START, left: float = 60_000, id: str = ".5", black: str = "alice", **changes: Any
 ) -> Any:
     clock = ggs.ServerClock(left, 2_000, 120_000)
-    first, second = (ggs.Side(name, 1720.0, name == black, clock) for name in NAMES)
-    return ggs.ServerBoard(id, False, SINGLE, (first, second), position)
+    first, second = (ggs.Side(name, name == black, clock) for name in NAMES)
+    return ggs.ServerBoard(id, False, SINGLE, (first, second), position)._replace(**changes)
 
 
 def test_the_login() -> None:
@@ -90,16 +90,57 @@ def test_the_password_is_sent_once(prompt: str) -> None:
         assert [type(found) for found in player.told(ggs.Prompt(prompt), 0)][-1] in (End, Connect)
 
 
-def test_a_refused_login_ends_the_program_and_after_a_reconnection_is_tried_again() -> None:
-    player = online()
-    (ended,) = player.told(ggs.Prompt("login"), 0)
+def test_until_the_first_login_a_failure_ends_the_program_and_later_it_calls_again() -> None:
+    def entering(player: Player, now: float) -> Player:
+        player.connected(now)
+        player.told(ggs.Prompt("login"), now)
+        player.told(ggs.Prompt("password"), now)
+        return player
+
+    def wrong() -> Player:
+        player = entering(Player("alice", "wrong", ANY, Wishes()), 0)
+        player.told(ggs.Words("go away,\n|alice"), 0)
+        return player
+
+    for found in (wrong().lost("gone"), wrong().told(ggs.Prompt("login"), 0), wrong().told(ggs.Prompt("password"), 0)):
+        (ended,) = found
+        assert isinstance(ended, End)
+        assert "alice is in use" in ended.reason
+        assert ended.reason.endswith('it said "go away, |alice"')
+    player = entering(Player("alice", "secret", ANY, Wishes()), 0)
+    player.told(WELCOME, 0)
+    player.told(ggs.Ready(), 0)
+    assert player.lost("gone")[-1] == Connect(1)
+    assert entering(player, 5).lost("gone")[-1] == Connect(2), "the server may think that the login is in use"
+    assert entering(player, 9).told(ggs.Prompt("login"), 9)[-1] == Connect(4)
+
+
+def test_what_the_server_said_at_the_login_is_cut() -> None:
+    player = Player("alice", "wrong", ANY, Wishes())
+    player.connected(0)
+    player.told(ggs.Prompt("password"), 0)
+    for _ in range(100):
+        player.told(ggs.Words("go away " * 100), 0)
+    (ended,) = player.lost("gone")
     assert isinstance(ended, End)
-    assert "alice" in ended.reason
-    player.lost("gone")
-    player.connected(5)
-    player.told(ggs.Prompt("password"), 5)
-    found = player.told(ggs.Prompt("login"), 5)
-    assert found[-1] == Connect(2)
+    assert len(ended.reason) < 700
+
+
+@pytest.mark.parametrize("prompts", [0, 1, 2, 3])
+def test_a_server_that_does_not_let_us_in_is_given_up_after_a_minute(prompts: int) -> None:
+    messages = (ggs.Prompt("login"), ggs.Prompt("password"), WELCOME)[:prompts]
+    back = online()
+    back.lost("gone")
+    for player, kind in ((Player("alice", "secret", ANY, Wishes()), End), (back, Connect)):
+        player.connected(100)
+        for message in messages:
+            player.told(message, 130)
+        limit = 190 if prompts > 1 else 160
+        assert player.tick(limit - 1) == []
+        found = player.tick(limit)
+        assert isinstance(found[-1], kind)
+        assert "for 60 s" in str(found)
+        assert player.tick(limit + 1_000) == []
 
 
 def test_the_first_call_fails_at_once_and_later_ones_wait_longer_and_longer() -> None:
@@ -242,12 +283,29 @@ def test_a_result_is_that_of_the_first_named(names: tuple[str, str], shown: str)
     assert text.endswith(f"bob: {shown}")
 
 
-def test_a_clock_that_rises_tells_of_a_time_out() -> None:
+@pytest.mark.parametrize(
+    ("clocks", "told"),
+    [
+        ((5_000, 4_000, 6_900, 124_000), 3),
+        ((5_000, 4_000, 6_900, 124_000, 123_000, 245_000), 3),
+        ((5_000, 0, 0, 0), 1),
+        ((5_000, 0, 120_000), 1),
+        ((5_000, -1_000), 1),
+        ((0, 2_000), None),
+    ],
+)
+def test_a_clock_that_rises_or_stands_at_zero_tells_once_of_a_time_out(
+    clocks: tuple[float, ...], told: int | None
+) -> None:
     player = online()
-    own = [player.told(board(left=left), 0) for left in (5_000, 4_000, 6_900, 124_000)]
-    ours = [[i for i in found if isinstance(i, Show) and i.ours] for found in own]
-    assert [len(found) for found in ours] == [0, 0, 0, 2]
-    assert [found.text.split()[1] for found in ours[3]] == ["alice", "bob"]
+    found = [player.told(board(left=left), 0) for left in clocks]
+    late = [
+        (place, i.text.split()[1])
+        for place, instructions in enumerate(found)
+        for i in instructions
+        if isinstance(i, Show) and i.ours
+    ]
+    assert late == ([] if told is None else [(told, "alice"), (told, "bob")])
 
 
 def test_records_are_asked_for_and_saved() -> None:
@@ -292,6 +350,60 @@ def test_the_program_ends_after_its_matches_and_not_after_broken_ones() -> None:
         player.told(match(), 0)
         ended.append(End() in player.told(match(False, result=result), 1))
     assert ended == [False, False, True]
+
+
+def test_a_match_that_never_began_is_not_counted() -> None:
+    player = online(wishes=Wishes(matches=1, records=True))
+    player.told(match(id=".4"), 0)
+    assert player.told(match(False, result=2.0, archive=".99"), 1) == [Show("match .5 with bob: +2")]
+    assert sent(player.told(match(False, id=".4", result=2.0), 2)) == []
+    assert End() in player.tick(2)
+
+
+def test_a_match_begins_with_its_first_board_where_nothing_else_tells() -> None:
+    player = online(wishes=Wishes(matches=1))
+    assert sent(player.told(board(id=".5.0", joined=True), 0)) == ["tell /os open 0"]
+    assert sent(player.told(board(id=".5.1", joined=True, black="bob"), 0)) == []
+    assert sent(player.told(match(), 0)) == []
+    assert sent(player.told(request(), 1)) == ["tell /os decline .8"]
+    assert End() in player.told(match(False, result=2.0), 2)
+
+
+@pytest.mark.parametrize("ended", [".5.0", ".5"])
+def test_the_end_of_a_board_ends_its_search_and_not_that_of_the_other(ended: str) -> None:
+    player = online()
+    player.told(match(), 0)
+    boards = (".5.0", ".5.1") if ended == ".5.0" else (".5",)
+    for id in boards:
+        player.told(board(id=id), 0)
+    text = f"/os: end {ended} ( alice vs. bob ) +2.00"
+    assert player.told(ggs.BoardEnd(ended, text), 1) == [Show(text), StopSearch(ended)]
+    assert player.found(Answer(ended, START, parse_move("f5"), 0, 1)) == []
+    assert player.told(ggs.BoardEnd(ended, text), 1) == []
+    assert player.told(ggs.BoardEnd(".6.0", text), 1) == []
+    if len(boards) > 1:
+        assert sent(player.found(Answer(".5.1", START, parse_move("f5"), 0, 1)))
+
+
+def test_adjourned_matches_are_asked_for_when_wanted() -> None:
+    stored = ggs.Stored(tuple(f".{number}" for number in range(50)), "/os: stored 50")
+    assert online().told(stored, 0) == [Show(stored.text)]
+    player = Player("alice", "secret", AcceptRules(), Wishes("8 5:00", resume=True))
+    player.connected(0)
+    player.told(ggs.Prompt("password"), 0)
+    player.told(WELCOME, 0)
+    assert sent(player.told(ggs.Ready(), 0))[-4:] == [
+        "tell /os open 1",
+        "tell /os stored",
+        "tell /os rated -",
+        "tell /os ask 8 5:00",
+    ]
+    assert sent(player.told(stored, 1)) == [f"tell /os ask .{number}" for number in range(10)]
+    assert "tell /os stored" not in sent(player.tick(59))
+    assert "tell /os stored" in sent(player.tick(60))
+    player.told(match(), 70)
+    assert player.told(stored, 71) == [Show(stored.text)]
+    assert "tell /os stored" not in sent(player.tick(1_000))
 
 
 def test_a_lost_connection_stops_searches_and_adjourned_matches_wait_for_people() -> None:
@@ -355,12 +467,15 @@ messages = st.one_of(
         st.sampled_from([None, 2.0]),
     ),
     st.builds(
-        lambda id, position, left, black: board(position, left, id, black),
+        lambda id, position, left, black, joined: board(position, left, id, black, joined=joined),
         ids,
         st.sampled_from(POSITIONS),
         st.sampled_from([-5.0, 1000.0, 60_000.0]),
         st.sampled_from(["alice", "bob"]),
+        st.booleans(),
     ),
+    st.builds(lambda id: ggs.BoardEnd(id, f"/os: end {id}"), ids),
+    st.builds(lambda numbers: ggs.Stored(tuple(numbers), "/os: stored"), st.lists(ids, max_size=20)),
 )
 events = st.one_of(
     st.tuples(st.just("told"), messages),
@@ -369,14 +484,15 @@ events = st.one_of(
 )
 LINE = re.compile(
     r"alice|secret|vt100 -|bell .*|verbose .*|chann %|tell /os (trust \+|rated -|request \+|client -|open [01])"
-    r"|tell /os (accept|decline|look) [.\d]+|tell /os ask 8 5:00|tell /os play [.\d]+ (f5|pa)/[-\d.]+/[\d.]+"
+    r"|tell /os (accept|decline|look|ask) [.\d]+|tell /os ask 8 5:00|tell /os stored"
+    r"|tell /os play [.\d]+ (f5|pa)/[-\d.]+/[\d.]+"
     r"|tell [.\d]+ told"
 )
 
 
 @given(st.lists(events, max_size=60), st.booleans())
 def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) -> None:
-    wishes = Wishes("8 5:00" if offering else "", tell=True, records=True)
+    wishes = Wishes("8 5:00" if offering else "", tell=True, records=True, resume=offering)
     player = Player("alice", "secret", ANY, wishes)
     searches: dict[str, StartSearch] = {}
     passwords, open_ = 1, True

@@ -121,7 +121,7 @@ def test_bad_arguments(
     complaint: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO())
@@ -130,7 +130,7 @@ def test_bad_arguments(
         (tmp_path / name).chmod(mode)
     good = [] if "--password-file" in arguments or not arguments else ["--password-file", "good"]
     assert main(["localhost:1", "--login", "alice", *good, *arguments]) == 1
-    told = capsys.readouterr().err
+    told = capfd.readouterr().err
     assert complaint in told
     assert told.count("\n") == 1
 
@@ -259,6 +259,138 @@ def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
     run(scene())
 
 
+@contextlib.asynccontextmanager
+async def serving(answer: Any, folder: Path) -> AsyncIterator[tuple[str, ...]]:
+    """Arguments of the program that call a server; ``answer`` plays it, and then the connection stays open."""
+    write_password(folder)
+    over = asyncio.Event()
+    calls: set[asyncio.Task[None]] = set()
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        calls.add(task)
+        with contextlib.suppress(ConnectionError):
+            await answer(reader, writer)
+            await over.wait()
+        writer.transport.abort()
+
+    async with await asyncio.start_server(converse, "127.0.0.1", 0) as server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield "ggs", place, "--login", "alice", "--password-file", "password", "--threads", "1"
+        over.set()
+        await asyncio.gather(*calls)
+
+
+async def let_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    for prompt in (b": Enter login", b": Enter your password"):
+        writer.write(prompt + b".\r\n")
+        await reader.readline()
+    writer.write(b"welcome\r\nREADY\r\n")
+
+
+async def with_output(out: int, arguments: tuple[str, ...], folder: Path) -> asyncio.subprocess.Process:
+    """The program with a file descriptor as standard output."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, str(ROOT / "daemon" / "__main__.py"), *arguments),
+        cwd=folder,
+        env={**os.environ, "XDG_CONFIG_HOME": str(folder)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=out,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+def test_a_program_whose_output_nobody_reads_hears_ctrl_c(tmp_path: Path) -> None:
+    told = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await let_in(reader, writer)
+        # More than a program that waits would take in.
+        for _ in range(100):
+            writer.write(b"bob: hello\r\n" * 10_000)
+            await writer.drain()
+        told.set()
+
+    async def scene() -> None:
+        reading, writing = os.pipe()
+        with os.fdopen(reading), os.fdopen(writing, "wb") as held:
+            async with serving(answer, tmp_path) as arguments:
+                process = await with_output(held.fileno(), arguments, tmp_path)
+                await told.wait()
+                process.send_signal(signal.SIGINT)
+                await process.communicate()
+                assert process.returncode == 0
+
+    run(scene())
+
+
+def test_a_wrong_password_ends_the_program_with_what_the_server_said(tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b": Enter login\r\n: Enter your password\r\n")
+        for _ in range(2):
+            await reader.readline()
+        writer.write(b"we do not know you")
+        writer.close()
+
+    async def scene() -> None:
+        async with serving(answer, tmp_path) as arguments, program(*arguments, folder=tmp_path) as process:
+            _, error = await process.communicate()
+            assert process.returncode == 1
+            assert error.count(b"\n") == 2
+            assert b'it is wrong, or the login alice is in use; it said "we do not know you"' in error
+
+    run(scene())
+
+
+def test_a_server_that_does_not_read_is_given_up(tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await let_in(reader, writer)
+        writer.transport.pause_reading()
+
+    async def scene() -> None:
+        async with serving(answer, tmp_path) as arguments, program(*arguments, folder=tmp_path) as process:
+            assert process.stdin
+            assert process.stderr
+            ending = asyncio.create_task(process.stderr.read(1 << 16))
+            heard = b""
+            while b"does not read" not in heard:
+                process.stdin.write((b"tell bob " + b"x" * 2000 + b"\n") * 10)
+                await process.stdin.drain()
+                if ending.done():
+                    heard += await ending
+                    ending = asyncio.create_task(process.stderr.read(1 << 16))
+            ending.cancel()
+
+    run(scene())
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.org", "..."])
+def test_a_host_that_cannot_be_ends_the_program(host: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        write_password(tmp_path)
+        options = ("--login", "alice", "--password-file", "password", "--threads", "1")
+        async with program("ggs", host, *options, folder=tmp_path) as process:
+            _, error = await process.communicate()
+            assert process.returncode == 1
+            assert host in error.decode()
+            assert "Traceback" not in error.decode()
+
+    run(scene())
+
+
+def test_a_full_disk_as_standard_output_ends_the_program(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with serving(let_in, tmp_path) as arguments:
+            with Path("/dev/full").open("wb") as full:
+                process = await with_output(full.fileno(), arguments, tmp_path)
+            _, error = await process.communicate()
+            assert process.returncode == 1
+            assert b"standard output: No space left" in error
+
+    run(scene())
+
+
 @pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
@@ -344,7 +476,7 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("file", "text"), [("edax.ini", "ggs-password = x"), ("config.toml", 'ggs-password = "x"')])
 def test_a_password_that_others_may_read_is_not_used(
-    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "desdaemon").mkdir()
     path = tmp_path / file if file == "edax.ini" else tmp_path / "desdaemon" / file
@@ -357,18 +489,18 @@ def test_a_password_that_others_may_read_is_not_used(
     options = ["-ggs", "-ggs-host", "localhost", "-ggs-login", "alice"]
     path.chmod(0o600)
     assert command_line(options) == 0
-    assert (played, capsys.readouterr().err) == (["x"], "")
+    assert (played, capfd.readouterr().err) == (["x"], "")
     path.chmod(0o640)
     assert command_line(options) == 1
     assert len(played) == 1
-    assert "others may read the password: chmod 600 it" in capsys.readouterr().err
+    assert "others may read the password: chmod 600 it" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [((), "-ggs-host"), (("-ggs-host", "localhost"), "-ggs-login")])
 def test_what_edax_s_mode_lacks(
-    arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert command_line(["-ggs", *arguments]) == 1
-    assert complaint in capsys.readouterr().err
+    assert complaint in capfd.readouterr().err

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from ggs_blocks import SAMPLES, UPDATE, mutated
+from ggs_blocks import JOINED, SAMPLES, UPDATE, mutated
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,9 +53,7 @@ def test_requests_and_matches() -> None:
     withdrawn = only(SAMPLES[5])
     assert (withdrawn.open, withdrawn.opponent, withdrawn.rated) == (False, "", True)
     assert withdrawn.type == ggs.GameType(synchro=True, komi=True, discs=18)
-    assert only(SAMPLES[6]) == ggs.ServerMatch(
-        ".5", True, ("alice", "bob"), ggs.GameType(synchro=True, discs=14), False
-    )
+    assert only(SAMPLES[6]) == ggs.ServerMatch(".5", True, ("alice", "bob"), ggs.GameType(synchro=True, discs=14))
     ended = only(SAMPLES[7])
     assert (ended.begins, ended.result, ended.archive) == (False, -64, ".1234")
 
@@ -67,14 +65,67 @@ def test_a_board() -> None:
         False,
         ggs.GameType(synchro=True, discs=14),
         (
-            ggs.Side("alice", 1720.0, True, ggs.ServerClock(59_000, 3_000, 120_000)),
-            ggs.Side("bob", 1650.5, False, ggs.ServerClock(3_720_000, 3_000, 120_000)),
+            ggs.Side("alice", True, ggs.ServerClock(59_000, 3_000, 120_000)),
+            ggs.Side("bob", False, ggs.ServerClock(3_720_000, 3_000, 120_000)),
         ),
         START.after(parse_move("f5")).after(parse_move("d6")),
         ggs.LastMove(2, parse_move("d6"), -1.25, 3470),
     )
     joined = only(SAMPLES[9])
     assert (joined.joined, joined.last, joined.position) == (True, None, found.position)
+
+
+def test_a_match_of_a_tournament() -> None:
+    begun = only("/os: + match .9 2544 alice 2505 bob s8r20 T\nREADY\n")
+    assert begun == ggs.ServerMatch(".9", True, ("alice", "bob"), ggs.GameType(synchro=True, discs=20))
+    ended = only("/os: - match .9 2544 alice 2505 bob s8r20 T +2.00 .82726\nREADY\n")
+    assert (ended.begins, ended.result, ended.archive) == (False, 2, ".82726")
+    asked = only("/os: + .8 -12.5 alice 01:00//02:00 8b T -35 bob\nREADY\n")
+    assert (asked.opponent, asked.rated) == ("bob", True)
+
+
+@pytest.mark.parametrize("rating", ["-35.2", "-35", "+0.0", "2544.3@80.0", "?"])
+def test_a_rating_may_be_anything(rating: str) -> None:
+    found = only(UPDATE.replace("1720.0", rating))
+    assert [side.name for side in found.sides] == ["alice", "bob"]
+    assert isinstance(only(f"/os: + match .5 {rating} alice 1720.0 bob 8 U\nREADY\n"), ggs.ServerMatch)
+    assert isinstance(only(f"/os: + .8 {rating} alice 01:00//02:00 8b U\nREADY\n"), ggs.Request)
+
+
+def test_a_board_that_is_joined_after_moves_comes_twice() -> None:
+    found = only(JOINED)
+    assert found == ggs.ServerBoard(
+        ".5.1",
+        True,
+        ggs.GameType(synchro=True, discs=14),
+        (
+            ggs.Side("alice", True, ggs.ServerClock(59_000, 3_000, 120_000)),
+            ggs.Side("bob", False, ggs.ServerClock(3_720_000, 3_000, 120_000)),
+        ),
+        START.after(parse_move("f5")).after(parse_move("d6")),
+        ggs.LastMove(2, parse_move("d6"), -1.25, 3470),
+    )
+
+
+def test_a_move_that_cannot_be_read_leaves_the_board() -> None:
+    assert only(UPDATE.replace("d6/-1.25/3.47", "d6/best/3.47")) == only(UPDATE)._replace(last=None)
+
+
+def test_the_end_of_a_board_and_adjourned_matches() -> None:
+    text = "/os: end .31.1 ( alice vs. bob ) +2.00"
+    assert only(f"{text}\nREADY\n") == ggs.BoardEnd(".31.1", text)
+    listed = only("/os: stored 2\n|.82726 match alice bob s8r20 .5\n| .82730 x\n|no .9\n|\nREADY\n")
+    assert listed.numbers == (".82726", ".82730")
+    assert only("/os: stored 0\nREADY\n").numbers == ()
+
+
+@pytest.mark.parametrize("text", ["wrong password", "wrong password\n", "wrong\n|password"])
+def test_the_last_words_of_a_connection_are_heard(text: str) -> None:
+    blocks = ggs.BlockReader()
+    assert blocks.feed(text.encode()) == []
+    (last,) = blocks.end()
+    assert last.text == text.strip()
+    assert blocks.end() == []
 
 
 def test_records_complaints_and_the_rest() -> None:

@@ -6,7 +6,6 @@ import random
 
 UPDATE = """\
 /os: update .5.1 s8r14 K?
-|2 move(s)
 |  2: d6/-1.25/3.47
 |alice    (1720.0 *) 00:59,0:0/00:03,0:0/02:00,0:0
 |bob      (1650.5 O) 01:02:00,0:0/00:03,0:0/02:00,0:0
@@ -25,6 +24,30 @@ UPDATE = """\
 |* to move
 READY
 """
+JOINED = UPDATE.replace(
+    "/os: update .5.1 s8r14 K?\n",
+    """\
+/os: join .5.1 s8r14 K?
+|alice    (1720.0 *) 05:00,0:0/00:03,0:0/02:00,0:0
+|bob      (1650.5 O) 05:00,0:0/00:03,0:0/02:00,0:0
+|
+|   A B C D E F G H
+| 1 - - - - - - - - 1
+| 2 - - - - - - - - 2
+| 3 - - - - - - - - 3
+| 4 - - - O * - - - 4
+| 5 - - - * O - - - 5
+| 6 - - - - - - - - 6
+| 7 - - - - - - - - 7
+| 8 - - - - - - - - 8
+|   A B C D E F G H
+|
+|* to move
+|
+|2 move(s)
+|  1: f5//3.47
+""",
+)
 SAMPLES = (
     ": Enter login (yours, or one you'd like to use).\n",
     ": Enter your password.\n",
@@ -35,10 +58,13 @@ SAMPLES = (
     "/os: + match .5 1720.0 alice 1720.0 bob s8r14 U\nREADY\n",
     "/os: - match .5 1720.0 alice 1720.0 bob 8b U -64.00 .1234\nREADY\n",
     UPDATE,
-    UPDATE.replace("update", "join").replace("  2: d6/-1.25/3.47", "  0: PASS"),
+    UPDATE.replace("update", "join").replace("|  2: d6/-1.25/3.47", "|0 move(s)\n|  0: PASS"),
     "/os: look .12\n|2 (;GM[Othello]PB[alice];)(;GM[Othello]\n|PB[bob];)\nREADY\n",
     "/os: error .5 not found\nREADY\n",
     "alice: hello\nREADY\n",
+    JOINED,
+    "/os: end .31.1 ( alice vs. bob ) +2.00\nREADY\n",
+    "/os: stored 1\n|.82726 alice bob s8r20\nREADY\n",
 )
 
 

@@ -1,7 +1,7 @@
-"""A small Generic Game Server with its Othello service, as the public descriptions have it.
+"""A small Generic Game Server with its Othello service, as public descriptions and recorded sessions have it.
 
-Logins, requests, single and synchro matches, random starts, clocks with both time-outs, adjourned matches, records. The
-rules are those of `referee`. Clocks run as time does; `Server.elapse` lets time pass at once.
+Logins, requests, single and synchro matches, tournaments, random starts, clocks with both time-outs, adjourned matches,
+records. The rules are those of `referee`. Clocks run as time does; `Server.elapse` lets time pass at once.
 """
 
 from __future__ import annotations
@@ -17,16 +17,22 @@ import referee
 PASSWORD = "secret-word"
 LEAST_LOSS, FULL_LOSS = 2.0, 64.0
 """Discs by which a player loses at least after a soft time-out, and always after a hard one."""
+RATINGS = {"alice": "1720.0"}
+OTHER_RATING = "-35.2"
 
 
 class Request(NamedTuple):
-    """What somebody asks for, of ``opponent`` or, where that is "", of all."""
+    """What somebody asks for, of ``opponent`` or, where that is "", of all; ``stored`` is the match to be resumed.
+
+    ``flag`` is R for a rated match, U for an unrated one, T for one of a tournament.
+    """
 
     challenger: str
     opponent: str
     type: str
     clock: str
-    rated: bool
+    flag: str
+    stored: str = ""
 
 
 class Result(NamedTuple):
@@ -45,7 +51,7 @@ class User:
 
     def __init__(self, name: str, writer: asyncio.StreamWriter) -> None:
         self.name, self.writer = name, writer
-        self.rated = True
+        self.flag = "R"
         self.open = 0
 
     def tell(self, *lines: str) -> None:
@@ -55,12 +61,17 @@ class User:
 
 
 class BoardGame:
-    """A board of a match, with Black's and White's names, and what is left on their clocks, in seconds."""
+    """A board of a match, with Black's and White's names, and what is left on their clocks, in seconds.
 
-    def __init__(self, id: str, names: tuple[str, str], request: Request, cells: referee.Cells, black: bool) -> None:
-        self.id, self.names, self.request = id, names, request
-        main, self.increment, self.extension = read_clock(request.clock)
-        self.left = dict.fromkeys(names, main)
+    The clock of one who uses the extension is ``pinned`` at 00:00, or shows what is left of it.
+    """
+
+    def __init__(
+        self, id: str, names: tuple[str, str], request: Request, cells: referee.Cells, black: bool, pinned: bool
+    ) -> None:
+        self.id, self.names, self.request, self.pinned = id, names, request, pinned
+        self.main, self.increment, self.extension = read_clock(request.clock)
+        self.left = dict.fromkeys(names, self.main)
         self.flagged: list[str] = []
         """Those who were out of time, the first of them first."""
         self.cells, self.black = cells, black
@@ -96,18 +107,30 @@ class BoardGame:
             self.result = discs
 
     def block(self, kind: str) -> list[str]:
-        """The board as the service shows it."""
-        *rows, mover = self._rows()
-        last = f"{len(self.moves):3}: {self.moves[-1][2:-1]}" if self.moves else "  0: PASS"
+        """The board as the service shows it: after ``join`` the start too, with the moves since then."""
+        head = f"/os: {kind} {self.id} {self.request.type} K?"
+        moves = [f"{number:3}: {move[2:-1]}" for number, move in enumerate(self.moves, 1)]
+        now = self._shown({name: self._clock(name) for name in self.names}, self._rows())
+        if kind == "update":
+            return [head, *moves[-1:], *now]
+        counted = f"{len(moves)} move(s)"
+        if not moves:
+            return [head, counted, "  0: PASS", *now]
+        return [head, *self._shown(dict.fromkeys(self.names, self.main), self.start), "", counted, *moves, *now]
+
+    def _clock(self, name: str) -> float:
+        return 0.0 if self.pinned and name in self.flagged else self.left[name]
+
+    def _shown(self, left: dict[str, float], position: list[str]) -> list[str]:
+        *rows, mover = position
         added = [time_text(seconds) if seconds else "" for seconds in (self.increment, self.extension)]
-        clocks = [f"{time_text(self.left[name])},0:0/{added[0]}/{added[1]},0:0" for name in self.names]
         sides = [
-            f"{name:8} (1720.0 {sign}) {clock}" for name, sign, clock in zip(self.names, "*O", clocks, strict=True)
+            f"{name:8} ({rating(name)} {sign}) {time_text(left[name])},0:0/{added[0]}/{added[1]},0:0"
+            for name, sign in zip(self.names, "*O", strict=True)
         ]
         squares = [f" {at} {' '.join(row)} {at}" for at, row in enumerate(rows, 1)]
         columns = "   A B C D E F G H"
-        head = [f"/os: {kind} {self.id} {self.request.type} K?", f"{len(self.moves)} move(s)", last]
-        return [*head, *sides, "", columns, *squares, columns, "", f"{mover} to move"]
+        return [*sides, "", columns, *squares, columns, "", f"{mover} to move"]
 
     def record(self) -> str:
         *rows, mover = self.start
@@ -126,17 +149,17 @@ class Match:
 
     @property
     def head(self) -> str:
-        rated = "R" if self.request.rated else "U"
-        return f"match {self.id} 1720.0 {self.names[0]} 1650.0 {self.names[1]} {self.request.type} {rated}"
+        players = " ".join(f"{rating(name)} {name}" for name in self.names)
+        return f"match {self.id} {players} {self.request.type} {self.request.flag}"
 
 
 class Server:
-    """The server, on one event loop. With ``tells_flags`` a soft time-out is told at once, otherwise clocks show it
-    after the next move.
+    """The server, on one event loop. ``overtime`` is how clocks show a soft time-out: ``told`` at once, with a ``jump``
+    in the next update, or ``pinned`` at 00:00.
     """
 
-    def __init__(self, tells_flags: bool = True) -> None:
-        self.tells_flags = tells_flags
+    def __init__(self, overtime: str = "told") -> None:
+        self.overtime = overtime
         self.choices = random.Random(1)
         self.users: dict[str, User] = {}
         self.ghosts: set[str] = set()
@@ -189,6 +212,10 @@ class Server:
         for user in self.users.values():
             user.tell(f": {'+' if up else '-'} /os 1")
 
+    def tournament(self, type: str, clock: str, names: tuple[str, str]) -> None:
+        """Begin a match of a tournament: nobody has asked for it."""
+        self._begin(Request(names[0], names[1], type, clock, "T"))
+
     def elapse(self, board: BoardGame, seconds: float) -> None:
         """Let time pass for the player who has the move."""
         board.since -= seconds
@@ -215,16 +242,14 @@ class Server:
             writer.close()
 
     async def _log_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> User | None:
-        while True:
-            writer.write(b": Enter login (yours, or one you'd like to use).\r\n")
-            name = (await reader.readline()).decode().strip()
-            writer.write(b": Enter your password.\r\n")
-            password = (await reader.readline()).decode().strip()
-            if not password:
-                return None
-            if password == PASSWORD and name not in self.users and name not in self.ghosts:
-                break
+        """Return who has logged in; None, without a word, for a wrong password or a login in use."""
+        writer.write(b": Enter login (yours, or one you'd like to use).\r\n")
+        name = (await reader.readline()).decode().strip()
+        writer.write(b": Enter your password.\r\n")
+        password = (await reader.readline()).decode().strip()
+        if password != PASSWORD or name in self.users or name in self.ghosts:
             self.refused.append(name)
+            return None
         user = self.users[name] = User(name, writer)
         user.tell("A small server \x1b[1mwelcomes\x1b[0m you", "news: none")
         if self.up:
@@ -250,11 +275,18 @@ class Server:
                 case ["trust" | "request" | "client", "+" | "-"]:
                     pass
                 case ["rated", "+" | "-" as sign]:
-                    user.rated = sign == "+"
+                    user.flag = "R" if sign == "+" else "U"
                 case ["open", number]:
                     user.open = int(number)
+                case ["ask", id]:
+                    match = self._stored(user)[id]
+                    (opponent,) = {*match.names} - {user.name}
+                    self._ask(match.request._replace(challenger=user.name, opponent=opponent, stored=id))
                 case ["ask", type, clock, *opponent]:
-                    self._ask(Request(user.name, "".join(opponent), type, clock, user.rated))
+                    self._ask(Request(user.name, "".join(opponent), type, clock, user.flag))
+                case ["stored"]:
+                    stored = self._stored(user)
+                    user.tell(f"/os: stored {len(stored)}", *(f"{id} {match.head}" for id, match in stored.items()))
                 case ["decline", id]:
                     self._announce("-", id, self.requests.pop(id))
                 case ["accept", id]:
@@ -286,9 +318,9 @@ class Server:
             self._accept(self.users[request.challenger], same[0])
 
     def _announce(self, sign: str, id: str, request: Request) -> None:
-        against = f" 1650.0 {request.opponent}" if request.opponent else ""
-        rated = "R" if request.rated else "U"
-        line = f"/os: {sign} {id} 1720.0 {request.challenger} {request.clock} {request.type} {rated}{against}"
+        against = f" {rating(request.opponent)} {request.opponent}" if request.opponent else ""
+        asked = f"{rating(request.challenger)} {request.challenger} {request.clock} {request.type} {request.flag}"
+        line = f"/os: {sign} {id} {asked}{against}"
         for user in self.users.values():
             if not request.opponent or user.name in (request.challenger, request.opponent):
                 user.tell(line)
@@ -300,11 +332,19 @@ class Server:
 
     def _accept(self, user: User, id: str) -> None:
         request = self.requests[id]
-        names = (request.challenger, user.name)
-        kind = re.fullmatch(r"(s?)8([bw]?)(?:r(\d+))?", request.type)
-        if not kind or request.opponent not in ("", user.name) or names[0] == names[1]:
-            raise ValueError(request.type)
+        if request.opponent not in ("", user.name) or request.challenger == user.name:
+            raise ValueError(id)
         self._announce("-", id, self.requests.pop(id))
+        if request.stored:
+            self._run(self._stored(user)[request.stored])
+        else:
+            self._begin(request._replace(opponent=user.name))
+
+    def _begin(self, request: Request) -> None:
+        names = (request.challenger, request.opponent)
+        kind = re.fullmatch(r"(s?)8([bw]?)(?:r(\d+))?", request.type)
+        if not kind:
+            raise ValueError(request.type)
         cells, black = self._start(int(kind[3] or 4))
         match_id = self._next_id()
         first_is_black = kind[2] == "b" or (not kind[2] and self.choices.random() < 0.5)
@@ -313,7 +353,8 @@ class Server:
         if kind[1]:
             orders.append(orders[0][::-1])
             ids = [f"{match_id}.0", f"{match_id}.1"]
-        boards = [BoardGame(id, order, request, cells, black) for id, order in zip(ids, orders, strict=True)]
+        pinned = self.overtime == "pinned"
+        boards = [BoardGame(id, order, request, cells, black, pinned) for id, order in zip(ids, orders, strict=True)]
         self._run(Match(match_id, request, names, boards))
 
     def _start(self, discs: int) -> tuple[referee.Cells, bool]:
@@ -370,13 +411,13 @@ class Server:
         if board.left[mover] <= 0 and mover not in board.flagged:
             board.flagged.append(mover)
             board.left[mover] += board.extension
-            if board.left[mover] > 0 and self.tells_flags:
+            if board.left[mover] > 0 and self.overtime == "told":
                 self._tell_players(match, *board.block("update"))
         if board.left[mover] > 0:
             board.timer = asyncio.get_running_loop().call_later(board.left[mover], self._tick, match, board)
         else:
             board.result = -FULL_LOSS if board.black else FULL_LOSS
-            self._end_if_over(match)
+            self._ended(match, board)
 
     def _play(self, user: User, id: str, text: str) -> None:
         match = self._match_of(id)
@@ -395,9 +436,11 @@ class Server:
             self._turn(match, board)
             self.on_move(board)
         else:
-            self._end_if_over(match)
+            self._ended(match, board)
 
-    def _end_if_over(self, match: Match) -> None:
+    def _ended(self, match: Match, board: BoardGame) -> None:
+        if len(match.boards) > 1:
+            self._tell_players(match, f"/os: end {board.id} ( {' vs. '.join(board.names)} ) {board.result:+.2f}")
         results = [(board.names[0], board.result) for board in match.boards if board.result is not None]
         if len(results) < len(match.boards):
             return
@@ -418,11 +461,19 @@ class Server:
                 if board.result is None:
                     self._spend(board)
 
+    def _stored(self, user: User) -> dict[str, Match]:
+        """The adjourned matches of a user."""
+        return {id: match for id, match in self.matches.items() if user.name in match.names and not match.running}
+
     def _continue(self, user: User, ids: list[str]) -> None:
-        matches = [self.matches[id] for id in ids] or [*self.matches.values()]
-        for match in matches:
-            if user.name in match.names and not match.running and set(match.names) <= set(self.users):
+        stored = self._stored(user)
+        for match in [stored[id] for id in ids] or [*stored.values()]:
+            if set(match.names) <= set(self.users):
                 self._run(match)
+
+
+def rating(name: str) -> str:
+    return RATINGS.get(name, OTHER_RATING)
 
 
 def read_clock(text: str) -> list[float]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import referee
 from ggs_server import PASSWORD, Server
 
+from desdaemon.clients.arguments import print_text
 from desdaemon.clients.ggs.player import AcceptRules, Answer, Player, StartSearch, Wishes
 from desdaemon.clients.ggs.session import Outside, ServerSession
 from desdaemon.protocol.othello.rules import squares
@@ -112,7 +113,8 @@ class Table:
         """Let a player log in; the task ends with its session and returns the error, or ""."""
         files = (str(self.folder / f"{name}.{kind}") for kind in ("ggf", "log"))
         player = Player(name, password, rules, Wishes(records=True, **wishes))
-        self.sessions[name] = ServerSession(Outside("127.0.0.1", self.server.port, False, *files), player, thinker)
+        place = Outside("127.0.0.1", self.server.port, False, *files)
+        self.sessions[name] = ServerSession(place, player, thinker, print_text)
         task = asyncio.create_task(self.sessions[name].run())
         self._tasks.append(task)
         return task

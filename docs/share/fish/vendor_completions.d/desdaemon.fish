@@ -118,6 +118,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l book -r -d 'play f
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l margin -r -d 'seconds to keep on the clock (default 5)'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l games -r -d 'add the records of finished matches to this file (GGF)'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l book-results -r -d 'at the end add the games of --games to this book, count their results and learn from them'
+complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l resume -d 'ask opponents to go on with adjourned matches whenever idle'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l log -r -d 'add the dialogue to this file, without the password'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l tell -d 'tell the watchers of a board what was searched; the opponent reads it too'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
