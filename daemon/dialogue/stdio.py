@@ -124,10 +124,9 @@ class _StandardDialogue:
         for job in self._storing:
             job.wait(max(0.0, until - time.monotonic()))
         self._books.jobs.close()
-        notes = self._books.close()
-        for note in notes:
+        for note in self._books.close():
             self._on_note(note)
-        return status or (UNUSABLE if notes else 0)
+        return status
 
     def _read(self) -> None:
         """Read lines, on the reader's thread."""

@@ -5,7 +5,6 @@ The name of a file says its format, unless it ends in .txt or an unknown extensi
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import re
@@ -19,7 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, packed
 from desdaemon.protocol.texts import decoded, without_mark
 
 from . import edx, wthor
@@ -36,17 +35,6 @@ _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
-
-
-_PACKED = {
-    "gz": (b"\x1f\x8b", "gzip"),
-    "bz2": (b"BZh", "bz2"),
-    "xz": (b"\xfd7zXZ\0", "lzma"),
-    "zst": (b"\x28\xb5\x2f\xfd", "compression.zstd"),
-}
-"""The first bytes of packed files, and the module that unpacks them; not every Python has all four."""
-LONGEST_MAGIC = max(len(magic) for magic, _ in _PACKED.values())
-"""The bytes that `packing` looks at."""
 
 _SGF_CHARSETS = ("big5", "cp932", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis")
 
@@ -136,34 +124,25 @@ def extension_of(name: str) -> str:
 
 def _unpacked_name(name: str) -> str:
     root, extension = os.path.splitext(name)  # noqa: PTH122
-    return root if extension[1:].lower() in _PACKED else name
-
-
-def packing(data: bytes) -> str:
-    """Return how a file is packed, as its extension says it, by its first bytes: ``gz``, ``bz2`` ...; "" if not."""
-    return next((kind for kind, (magic, _) in _PACKED.items() if data.startswith(magic)), "")
+    return root if extension[1:].lower() in packed.EXTENSIONS else name
 
 
 def unpacked(data: bytes, name: str) -> bytes:
     """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
 
-    Raises `BadInput` for more than `LARGEST_FILE` bytes, for damaged data, or if this Python cannot unpack it.
+    Raises `BadInput` for more than `LARGEST_FILE` bytes and as `packed.unpacked` raises `CannotUnpack`.
     """
-    kind = packing(data)
+    kind = packed.packing(data)
     if not kind:
         return data
+    content = io.BytesIO()
     try:
-        module = importlib.import_module(_PACKED[kind][1])
-    except ImportError:
-        raise BadInput(f"{quoted(name)}: this Python cannot unpack .{kind}: unpack it first") from None
-    try:
-        content: bytes = module.open(io.BytesIO(data)).read(LARGEST_FILE + 1)
-    # Each module raises other errors.
-    except Exception as error:
-        raise BadInput(f"{quoted(name)}: cannot be unpacked: {error}") from None
-    if len(content) > LARGEST_FILE:
-        raise BadInput(f"{quoted(name)}: too large: more than {LARGEST_FILE} bytes when unpacked")
-    return content
+        for part in packed.unpacked(io.BytesIO(data), kind):
+            if content.write(part) and content.tell() > LARGEST_FILE:
+                raise BadInput(f"{quoted(name)}: too large: more than {LARGEST_FILE} bytes when unpacked")
+    except packed.CannotUnpack as error:
+        raise BadInput(f"{quoted(name)}: {error}") from None
+    return content.getvalue()
 
 
 # Reading

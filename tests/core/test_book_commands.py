@@ -434,7 +434,6 @@ def test_a_script_that_cannot_save_its_book_ends_with_an_error(tmp_path: Path) -
     assert ran("book save my.book") == 0, "the second run writes over the book of the first"
     assert ran("book save no/such/folder.book") == 1
     assert ran("book save my.book.lock") == 1
-    assert ran("play f5", "book store") == 1, "changes of a book without a file are kept beside it"
 
 
 def test_adding_a_game_searches_only_what_it_brought(dialogue: BookDialogue, tmp_path: Path) -> None:

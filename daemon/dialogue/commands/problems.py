@@ -23,6 +23,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.system import packed
 from desdaemon.protocol.texts import without_mark
 
 from .search import SearchTable
@@ -167,6 +168,10 @@ def _searched(
     return results
 
 
+_LARGEST_PACKED = 1 << 26
+"""Bytes of the largest packed file of problems that is read."""
+
+
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedReader]:
     # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
@@ -180,9 +185,9 @@ def _unpacked(file: io.BufferedReader, path: str) -> IO[bytes]:
     # The module reads files of games, which few dialogues do.
     from desdaemon.protocol.games import bases
 
-    if not bases.packing(file.peek(bases.LONGEST_MAGIC)):
+    if not packed.packing(file.peek(packed.LONGEST_MAGIC)):
         return file
-    return io.BytesIO(bases.unpacked(file.read(bases.LARGEST_FILE), path))
+    return io.BytesIO(bases.unpacked(file.read(_LARGEST_PACKED), path))
 
 
 def _problems(context: CommandContext, opened: io.BufferedReader, path: str) -> Iterator[Problem]:
