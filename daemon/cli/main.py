@@ -106,7 +106,8 @@ def _prepare_streams() -> None:
         if getattr(sys, name) is None:
             # The system gives the lowest free number: the stream's.
             setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             # Pipes and files have one encoding on all systems; a terminal has its user's.
             encoding = stream.encoding if stream.isatty() else "utf-8"
