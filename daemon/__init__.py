@@ -2,7 +2,7 @@
 
 __all__ = ["Analysis", "BadInput", "Board", "Engine", "Explorer"]
 
-__version__ = "0.13.0"
+__version__ = "0.14.0"
 
 # Like `typing.TYPE_CHECKING`, which a mere import of the package must not load.
 TYPE_CHECKING = False

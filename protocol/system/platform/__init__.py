@@ -1,8 +1,8 @@
 """Everything that differs between operating systems: two modules with the same names, of which a process uses one.
 
 `posix` documents what each function guarantees. Nothing outside this package imports a module or uses a function that
-only some systems have: `make lint` type-checks all packages for Linux, macOS and Windows. The Windows side has not been
-tried (docs/platforms.md).
+only some systems have: `make lint` type-checks all packages for Linux, macOS and Windows. The Windows side was tried
+under Wine alone (docs/platforms.md).
 """
 
 from __future__ import annotations

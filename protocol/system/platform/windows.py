@@ -1,4 +1,4 @@
-"""Windows, by Python's library and psutil. `posix` documents each function. Never run on Windows."""
+"""Windows, by Python's library and psutil. `posix` documents each function. Tried under Wine alone."""
 
 from __future__ import annotations
 
