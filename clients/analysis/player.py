@@ -62,7 +62,7 @@ def find_player(games: Iterable[FileGame], name: str) -> Player:
     for game in games:
         black, white = game.record.black, game.record.white
         names.update((black, white))
-        result = game.result if game.result is not None else final_result(game.record, None)
+        result = final_result(game.record, game.result)
         # Of others' games the result is enough, and a base has many.
         whole = game if wanted in black.casefold() or wanted in white.casefold() else None
         listed.append((game.date, black, white, result, whole))

@@ -23,7 +23,7 @@ from desdaemon.protocol.texts import decoded, without_mark
 
 from . import edx, wthor
 from .formats import game_of, game_text, game_texts, replayed
-from .records import Complain, GameRecord, GameText, black_score, complain
+from .records import Complain, GameRecord, GameText, black_score, complain, final_result
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 READ_FORMATS = (*BASE_FORMATS, "ndjson")
@@ -270,7 +270,8 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
         except BadInput as error:
             complain(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
             continue
-        yield FileGame(record, number, event, date, result)
+        # A claim that the finished board contradicts would count in lists and ratings.
+        yield FileGame(record, number, event, date, None if result is None else final_result(record, result))
     if not number:
         raise BadInput(f"{quoted(name)}: no game found: expected {format}")
 

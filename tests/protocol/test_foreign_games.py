@@ -575,3 +575,32 @@ def test_the_lines_of_a_numbered_list_are_games(tmp_path: Path) -> None:
     complaints: list[str] = []
     games = [len(game.record.moves) for game in read_games(str(path), complaints.append)]
     assert (games, complaints) == ([4, 4, 3, 2], [])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        ("sgf", "(;GM[2]PB[Ann]PW[Bob]RE[W+12]MOVES)"),
+        ("ggf", "(;GM[Othello]PB[Ann]PW[Bob]RE[-12.00]TY[8]MOVES;)"),
+        ("pgn", '[Event "x"]\n[Black "Ann"]\n[White "Bob"]\n[Result "20-44"]\n\nMOVES 0-64\n'),
+    ],
+)
+def test_the_finished_board_decides_not_what_the_file_claims(suffix: str, text: str, tmp_path: Path) -> None:
+    record = finished()
+    squares = [move_text(move.move) for move in record.moves]
+    colours = ["BW"[ply % 2] for ply in range(len(squares))]
+    moves = {
+        "sgf": "".join(f";{colour}[{square.lower()}]" for colour, square in zip(colours, squares, strict=True)),
+        "ggf": f"BO[8 {board_text(START)[:64].replace('X', '*')} *]"
+        + "".join(f"{colour}[{square}]" for colour, square in zip(colours, squares, strict=True)),
+        "pgn": " ".join(squares),
+    }[suffix]
+    path = tmp_path / f"game.{suffix}"
+    path.write_text(text.replace("MOVES", moves))
+    [game] = read_games(str(path))
+    assert game.result == 64
+
+
+def finished() -> GameRecord:
+    """A game that Black wins by 64 discs."""
+    return parse_game("e6f4e3f6g5d6e7f5c5", "txt")
