@@ -110,7 +110,8 @@ def _prepare_streams() -> None:
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             # Pipes and files have one encoding on all systems; a terminal has its user's.
-            encoding = stream.encoding if stream.isatty() else "utf-8"
+            given = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            encoding = stream.encoding if given else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 

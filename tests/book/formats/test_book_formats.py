@@ -353,7 +353,7 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
         registry.load(tmp_path / "y")
     loaded = registry.load(dat_file(tmp_path / "d.dat", 2 * dat_record(*START), 2))
     assert loaded.notes
-    with create_store(tmp_path / "s.book", book), pytest.raises(BookError, match="journal"):
+    with create_store(tmp_path / "s.book", book), pytest.raises(BookError, match="locked"):
         registry.save(tmp_path / "s.book", book)
 
 
