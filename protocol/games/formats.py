@@ -43,7 +43,7 @@ FORMATS = ("txt", "ggf", "sgf", "pgn")
 _PGN_TOKEN = re.compile(
     r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
     # What is no tag by the standard, but stands alone in a line: quotes within the text, other quotes or none.
-    r"|(?m:^)[ \t]*\[[ \t]*(\w*)([^\n]*)\][ \t\r]*(?m:$)"
+    r"|(?m:^)[ \t]*\[(?!%)[ \t]*(\w*)([^\n]*)\][ \t\r]*(?m:$)"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
@@ -154,10 +154,10 @@ def _goes_on(game: str, line: str) -> bool:
         made = len(txt_game(GameText(0, [("", game)])).moves)
         if int(number[1]) not in (written // 2 + 1, written + 1, made // 2 + 1, made + 1):
             return False
-        txt_game(GameText(0, [("", game + line)]))
+        # Each line brings a move, so that a game has few of them.
+        return len(txt_game(GameText(0, [("", game + line)])).moves) > made
     except BadInput:
         return False
-    return True
 
 
 def txt_game(text: GameText) -> GameRecord:

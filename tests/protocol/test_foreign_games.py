@@ -604,3 +604,13 @@ def test_the_finished_board_decides_not_what_the_file_claims(suffix: str, text: 
 def finished() -> GameRecord:
     """A game that Black wins by 64 discs."""
     return parse_game("e6f4e3f6g5d6e7f5c5", "txt")
+
+
+def test_lines_with_a_number_alone_do_not_lengthen_a_game(tmp_path: Path) -> None:
+    path = tmp_path / "many.txt"
+    path.write_text("1. f5 d6\n" + "2.\n" * 5000)
+    begun = time.process_time()
+    complaints: list[str] = []
+    games = list(read_games(str(path), complaints.append))
+    assert len(games[0].record.moves) == 2
+    assert time.process_time() - begun < 10
