@@ -92,6 +92,9 @@ class Command(NamedTuple):
     for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
     has no effect but its reply. A command with ``files`` is followed by a file name. Commands with ``tests`` are on the
     page `help test`.
+
+    ``handler`` names the function that carries out the command of a satellite, ``module:function``. It gets a
+    `CommandContext` and the text after the command's name. Those of the core are in a table of their own.
     """
 
     name: str

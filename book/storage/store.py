@@ -93,6 +93,8 @@ def overwriting(path: Path, *, keep: bool = False) -> Iterator[None]:
     Raises `Locked` if a process has the book open for writing, and `WriteFailed` if its journal has changes that the
     file lacks.
     """
+    # A link leads to the book whose lock and journal count.
+    path = path.resolve()
     log = journal_path(path)
     if not log.exists():
         yield

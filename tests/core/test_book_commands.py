@@ -398,10 +398,30 @@ def test_a_book_that_was_in_use_is_overwritten_and_one_in_use_is_not(dialogue: B
         assert "position" in dialogue.say(f"book {line}")
     assert not copy.with_name("copy.book.journal").exists()
     dialogue.say(f"book backup {copy}")
+    (tmp_path / "link.book").symlink_to(copy)
     with open_store(copy):
-        assert "in use" in dialogue.refused(f"book backup {copy}")
-        assert "in use" in dialogue.refused(f"book save {copy}")
+        for name in (copy, tmp_path / "link.book"):
+            assert "in use" in dialogue.refused(f"book backup {name}")
+            assert "in use" in dialogue.refused(f"book save {name}")
+    dialogue.say(f"book backup {tmp_path / 'link.book'}")
+    assert not copy.with_name("copy.book.journal").exists()
     assert "1 position" in dialogue.say(f"book backup {copy}")
+
+
+def crash(path: Path) -> None:
+    """Leave a book as a kill after a change does: the change is in its journal alone."""
+    log = path.with_name(f"{path.name}.journal")
+    with open_store(path) as store:
+        store.book.options = store.book.options._replace(level=7)
+        store.commit()
+        kept = path.read_bytes(), log.read_bytes()
+    path.write_bytes(kept[0])
+    log.write_bytes(kept[1])
+
+
+def level_of(path: Path) -> int:
+    with open_store(path) as store:
+        return store.book.options.level
 
 
 def test_changes_that_only_a_journal_has_are_not_overwritten(dialogue: BookDialogue, tmp_path: Path) -> None:
@@ -409,16 +429,9 @@ def test_changes_that_only_a_journal_has_are_not_overwritten(dialogue: BookDialo
     dialogue.say("book new 1 4")
     dialogue.say(f"book save {tmp_path / 'my.book'}")
     dialogue.say(f"book backup {crashed}")
-    with open_store(crashed) as store:
-        store.book.options = store.book.options._replace(level=7)
-        store.commit()
-        for path in (crashed, crashed.with_name("crashed.book.journal")):
-            path.with_name(f"kept-{path.name}").write_bytes(path.read_bytes())
-    for path in (crashed, crashed.with_name("crashed.book.journal")):
-        path.write_bytes(path.with_name(f"kept-{path.name}").read_bytes())
+    crash(crashed)
     assert "its journal has changes" in dialogue.refused(f"book backup {crashed}")
-    with open_store(crashed) as store:
-        assert store.book.options.level == 7
+    assert level_of(crashed) == 7
 
 
 def test_a_script_that_cannot_save_its_book_ends_with_an_error(tmp_path: Path) -> None:
