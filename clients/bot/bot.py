@@ -158,6 +158,8 @@ class Bot:
         self._seeking = seeking
         self._own: str | None = None
         """The bot's own challenge that is open: its id, "" before the site has told it; None for none."""
+        self._closed_early: set[str] = set()
+        """Challenges that were declined or withdrawn while the site had yet to tell the id of the bot's own."""
         self._api = api
         self._rules = rules
         self._command, self._protocol, self._groups = command, protocol, groups
@@ -286,14 +288,16 @@ class Bot:
             if self._occupied:
                 return
             self._own = ""
+            self._closed_early.clear()
         try:
             answer = self._api.post(f"/api/challenge/{name}", seeking.form)
             challenge = answer.get("challenge", answer)
             own = site_id(challenge.get("id") if isinstance(challenge, dict) else None)
             _tell(f"{name} is challenged")
             with self._lock:
-                known = own in self._games or own in self._waiting or own in self._finished
-                self._own = None if known else own
+                begun = own in self._games or own in self._waiting or own in self._finished
+                # The stream of events may be faster than the answer.
+                self._own = None if begun or own in self._closed_early else own
             until = time.monotonic() + _OPEN_S
             while self._own == own and time.monotonic() < until and not self._leaving.wait(0.05):
                 pass
@@ -317,6 +321,8 @@ class Bot:
             self._accepted.pop(challenge, None)
             if self._own == challenge:
                 self._own = None
+            elif self._own == "" and len(self._closed_early) < _REMEMBERED:
+                self._closed_early.add(challenge)
 
     def _post(self) -> None:
         """Send the answers to challenges until the bot leaves and all are sent. Runs on a thread of its own."""

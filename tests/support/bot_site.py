@@ -151,6 +151,8 @@ class Site:
         self.offered: list[tuple[str, str]] = []
         """The bot's challenges: to whom, and the form."""
         self.refused: list[str] = []
+        self.slow_answers_s = 0.0
+        """How long the answer to a challenge takes."""
         self.waiting: list[dict[str, Any]] = []
         self.asked: list[str] = []
         self.declined: dict[str, str] = {}
@@ -277,7 +279,10 @@ class _Handler(BaseHTTPRequestHandler):
             game = site.games[found[1]]
             done = game.play(found[2])
         elif found := re.fullmatch(r"/api/challenge/(\w+)", path):
-            self.answer(200, site.offer(found[1], body))
+            answer = site.offer(found[1], body)
+            # What becomes of a challenge may be told before the challenge is.
+            time.sleep(site.slow_answers_s)
+            self.answer(200, answer)
             return
         elif path == "/api/bot/account/upgrade":
             site.title, done = "BOT", True

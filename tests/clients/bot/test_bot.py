@@ -382,9 +382,13 @@ def test_what_strangers_send_is_shown_without_control_characters(
     assert "\x1b" not in said
 
 
-def test_it_challenges_others_one_at_a_time() -> None:
-    """By rating, those first whose turn is longest ago, and nobody while a game is played."""
+@pytest.mark.parametrize("slow_answers_s", [0.0, 0.5])
+def test_it_challenges_others_one_at_a_time(slow_answers_s: float) -> None:
+    """By rating, those first whose turn is longest ago, and nobody while a game is played; also where the site declines
+    a challenge before it has told its id.
+    """
     site = Site()
+    site.slow_answers_s = slow_answers_s
     for name, rating in (("strong", 2300), ("weak", 900), ("fair", 1600), ("good", 1700)):
         site.users[name] = {"id": name, "title": "BOT", "perfs": {"flipello": {"rating": rating}}}
     site.users["thebot"] = {"id": "thebot", "title": "BOT"}
