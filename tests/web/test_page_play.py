@@ -149,6 +149,19 @@ def test_the_engine_plays_as_people_do(visit: Visit) -> None:
     visit(talk, f"#m={LATE}", hints=False)
 
 
+def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
+        await tab.until("location.hash === '#m=f5d6'")
+        # The address follows the moves a moment later.
+        await tab.evaluate("desdaemon.play('c3'), desdaemon.player.used.X = 90_000")
+        await tab.reload()
+        await tab.until(READY)
+        assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.player.used.X]") == ["f5d6c3", 90_000]
+
+    visit(talk, hints=False)
+
+
 def test_clocks(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         assert await tab.evaluate(CLOCK) == "0:00"

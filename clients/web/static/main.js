@@ -80,14 +80,15 @@ export class App {
     const linked = parsed(location.hash);
     const kept = read("current", null);
     for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
-    const other = linked && !(kept && sameLine(kept, linked));
+    const other = linked && !(kept && (kept.left === location.hash || sameLine(kept, linked)));
     if (other) this.game.open(linked, true);
     else if (kept) this.game.load(kept);
     window.addEventListener("hashchange", () => {
       const link = parsed(location.hash);
       if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
     });
-    window.addEventListener("pagehide", () => this.keep());
+    // A page that is left right after a move may be loaded anew with the address from before it.
+    window.addEventListener("pagehide", () => this.keep(location.hash));
     return other ? null : kept;
   }
 
@@ -95,11 +96,14 @@ export class App {
     if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
   }
 
-  /** Store the game, and the results of its line, in the browser; put a link to the position into the address. */
-  keep() {
+  /**
+   * Store the game, and the results of its line, in the browser; put a link to the position into the address. `left` is
+   * the address with which the page is left, if it is.
+   */
+  keep(left = "") {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    write("current", { ...this.game.save(), used: this.player.used, paused: this.player.paused, practice: this.panes.practice.saved() });
+    write("current", { ...this.game.save(), left, used: this.player.used, paused: this.player.paused, practice: this.panes.practice.saved() });
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));
