@@ -48,7 +48,8 @@ def test_there_is_one_reader_of_command_lines() -> None:
 
 
 def test_pipes_are_utf_8_whatever_the_locale_says() -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    environment.pop("PYTHONIOENCODING", None)
     code = "from desdaemon.cli.main import _prepare_streams; import sys; _prepare_streams()"
     code += "; print(sys.stdin.readline()); print(chr(0x3B1), file=sys.stderr)"
     done = subprocess.run(
