@@ -3,7 +3,7 @@
 import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
 import { fragment, parsed } from "./model/link.js";
-import { PASS, START, after, canonical, discs, finalScore, movesOf, nameOf, other } from "./model/rules.js";
+import { PASS, SIDES, START, after, canonical, colour, discs, finalScore, movesOf, nameOf, other } from "./model/rules.js";
 import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { ExercisePane } from "./panes/exercisepane.js";
@@ -16,10 +16,10 @@ import { ServerPane } from "./panes/serverpane.js";
 import { SettingsPane } from "./panes/settingspane.js";
 import { Setup } from "./panes/setup.js";
 import { Board, told } from "./view/board.js";
-import { byId } from "./view/dom.js";
+import { byId, press } from "./view/dom.js";
 import { listen } from "./view/keys.js";
 import { speak } from "./view/speak.js";
-import { choose, chosen, t } from "./view/texts.js";
+import { choose, chosen, sideName, t } from "./view/texts.js";
 import { Hints } from "./engine/hints.js";
 import { Player } from "./engine/player.js";
 import { Review } from "./engine/review.js";
@@ -60,11 +60,11 @@ export class App {
       settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
       practice: new PracticePane(this),
     };
-    this.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
-    this.preferences.addEventListener("change", (event) => this.prefer(/** @type {CustomEvent} */ (event).detail));
-    this.socket.addEventListener("connection", (event) => this.connection(/** @type {CustomEvent} */ (event).detail));
-    this.socket.addEventListener("told", (event) => this.event(/** @type {CustomEvent} */ (event).detail));
-    this.socket.addEventListener("shut", () => this.chip(t("shut"), "bad"));
+    this.game.on((told) => this.changed(told));
+    this.preferences.on((told) => this.prefer(told));
+    this.socket.on((connected) => this.connection(connected), "connection");
+    this.socket.on((told) => this.event(told), "told");
+    this.socket.on(() => this.chip(t("shut"), "bad"), "shut");
     this.controls();
     listen(this);
     this.look();
@@ -116,8 +116,6 @@ export class App {
   // Actions of the user
 
   controls() {
-    /** @param {string} id @param {() => void} act */
-    const press = (id, act) => byId(id).addEventListener("click", act);
     press("first", () => this.game.go(this.game.root));
     press("back", () => this.game.step(-1));
     press("forward", () => this.game.step(1));
@@ -179,11 +177,16 @@ export class App {
       this.tell(t("illegal", { move }));
       return false;
     }
-    const parts = [t("played", { side: t(now.side === "X" ? "black" : "white"), move, n: turned })];
-    if (this.game.now.move === PASS) parts.push(t("passed", { side: t(this.game.now.side === "X" ? "white" : "black") }));
+    const parts = [t("played", { side: t(colour(now.side)), move, n: turned })];
+    if (this.game.now.move === PASS) parts.push(t("passed", { side: t(colour(other(this.game.now.side))) }));
     if (this.game.over) parts.push(this.result(), this.lesson.summary());
     speak(parts.filter(Boolean).join(". "));
     return true;
+  }
+
+  /** Have a person play the colours named, the engine the others. @param {string} [colours] */
+  people(colours = "black white") {
+    for (const name of SIDES.map(colour)) this.preferences.set(name, colours.includes(name) ? "human" : "engine");
   }
 
   newGame() {
@@ -328,7 +331,7 @@ export class App {
 
   /** @param {boolean} yes */
   thinking(yes) {
-    byId("engine-plays").setAttribute("aria-busy", String(yes));
+    byId("engine-plays").setAttribute("aria-busy", yes);
     byId("told").textContent = yes ? t("thinking") : this.turnText();
   }
 
@@ -356,7 +359,7 @@ export class App {
     if (theme) root.dataset.theme = theme;
     else delete root.dataset.theme;
     root.classList.toggle("contrast", this.preferences.get("contrast"));
-    byId("hints").setAttribute("aria-pressed", String(this.preferences.get("hints")));
+    byId("hints").setAttribute("aria-pressed", this.preferences.get("hints"));
   }
 
   /** Draw the game's pane, which takes long, a few times a second at most while scores arrive. */
@@ -374,13 +377,13 @@ export class App {
     clearTimeout(this.drawing);
     this.drawing = 0;
     const { game } = this;
-    const [black, white] = discs(game.now.cells);
-    byId("black-discs").textContent = String(black);
-    byId("white-discs").textContent = String(white);
-    byId("black-name").textContent = byId("black-name").title = game.about.black || this.lesson.nameOf("X") || t("nameBlack");
-    byId("white-name").textContent = byId("white-name").title = game.about.white || this.lesson.nameOf("O") || t("nameWhite");
-    byId("black-player").classList.toggle("turn", !game.over && game.now.side === "X");
-    byId("white-player").classList.toggle("turn", !game.over && game.now.side === "O");
+    for (const [at, count] of discs(game.now.cells).entries()) {
+      const side = SIDES[at];
+      const name = byId(`${colour(side)}-name`);
+      byId(`${colour(side)}-discs`).textContent = count;
+      name.textContent = name.title = game.about[colour(side)] || this.lesson.nameOf(side) || sideName(side);
+      byId(`${colour(side)}-player`).classList.toggle("turn", !game.over && game.now.side === side);
+    }
     byId("board").setAttribute("aria-label", t("boardLabel"));
     if (!this.player.running) byId("told").textContent = this.turnText();
     this.hovered(null);
@@ -390,13 +393,14 @@ export class App {
   }
 
   clocks() {
-    byId("black-clock").textContent = this.player.clock("X");
-    byId("white-clock").textContent = this.player.clock("O");
+    for (const side of SIDES) byId(`${colour(side)}-clock`).textContent = this.player.clock(side);
   }
 
   turnText() {
     const { now } = this.game;
-    return this.game.over ? this.result() : `${now.ply ? `${now.ply}. ${now.move === PASS ? t("passed", { side: t(now.side === "X" ? "nameWhite" : "nameBlack") }) : now.move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
+    if (this.game.over) return this.result();
+    const move = now.move === PASS ? t("passed", { side: sideName(other(now.side)) }) : now.move;
+    return `${now.ply ? `${now.ply}. ${move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
   }
 
   result() {

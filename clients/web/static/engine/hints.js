@@ -16,9 +16,8 @@ export class Hints {
     this.key = "";
     /** Whether the analysis of this position has ended. */
     this.settled = false;
-    app.game.addEventListener("change", () => this.follow());
-    app.preferences.addEventListener("change", (event) => {
-      const name = /** @type {CustomEvent} */ (event).detail;
+    app.game.on(() => this.follow());
+    app.preferences.on((name) => {
       if (["hints", "level", "endless"].includes(name)) this.begin();
     });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.begin()));

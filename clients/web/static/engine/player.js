@@ -1,6 +1,7 @@
 // The engine as a player of one side or both, and the two clocks.
 
-import { t } from "../view/texts.js";
+import { SIDES, colour } from "../model/rules.js";
+import { sideName, t } from "../view/texts.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
@@ -19,9 +20,9 @@ export class Player {
     this.paused = true;
     /** True while a move is taken back from an engine that plays both sides. */
     this.resting = false;
-    app.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
-    app.preferences.addEventListener("change", (event) => {
-      if (["black", "white"].includes(/** @type {CustomEvent} */ (event).detail)) {
+    app.game.on((told) => this.changed(told));
+    app.preferences.on((name) => {
+      if (["black", "white"].includes(name)) {
         this.paused = false;
         this.consider();
       }
@@ -32,7 +33,7 @@ export class Player {
   /** Whether the engine plays the side to move. */
   get itsTurn() {
     const { game, preferences } = this.app;
-    return preferences.get(game.now.side === "X" ? "black" : "white") === "engine";
+    return preferences.get(colour(game.now.side)) === "engine";
   }
 
   /** @param {string} kind */
@@ -50,7 +51,7 @@ export class Player {
   /** Take back a move; against the engine the user's own one and the engine's reply. */
   undo() {
     const { game, preferences } = this.app;
-    const [black, white] = ["black", "white"].map((name) => preferences.get(/** @type {"black"} */ (name)) === "engine");
+    const [black, white] = SIDES.map((side) => preferences.get(colour(side)) === "engine");
     this.resting = black && white;
     game.undo(black === white ? undefined : black ? "O" : "X");
     this.resting = false;
@@ -86,7 +87,7 @@ export class Player {
       if (move) app.place(move);
     } catch (refusal) {
       if (this.running === asked) this.running = null;
-      if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
+      app.complain(refusal);
     } finally {
       app.thinking(this.running !== null);
     }
@@ -127,7 +128,7 @@ export class Player {
     const minutes = this.app.preferences.get("minutes");
     if (!minutes || this.used[this.counting] < minutes * 60_000) return;
     this.paused = true;
-    this.app.tell(t("timeUp", { side: t(this.counting === "X" ? "nameBlack" : "nameWhite") }));
+    this.app.tell(t("timeUp", { side: sideName(this.counting) }));
   }
 
   /** Return the text of a side's clock: the time left, without a limit the time used. @param {Side} side */

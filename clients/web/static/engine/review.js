@@ -108,7 +108,7 @@ export class Review {
       for (const ply of data.plies) app.knowledge.add(keys[ply.ply], ply.moves ?? []);
       await this.searchPlayed(line, asked);
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
+      app.complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;

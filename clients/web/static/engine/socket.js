@@ -1,5 +1,7 @@
 // The socket to the gateway: requests by number, partials as they come, and a new connection after a loss.
 
+import { Teller } from "../model/teller.js";
+
 /** Operations that change nothing and are repeated after a loss of the connection. */
 const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|people\.get|jobs|web\..*)$/;
 const PAUSES_MS = [100, 250, 500, 1000, 2000];
@@ -17,7 +19,7 @@ export class Refusal extends Error {
 /** @typedef {{id: number, op: string, args: any, partial: (data: any) => void, resolve: (data: any) => void,
  *   reject: (error: Refusal) => void, sent: boolean}} Pending */
 
-export class Socket extends EventTarget {
+export class Socket extends Teller {
   constructor() {
     super();
     /** Whether gateway and daemon can be reached. */
@@ -56,11 +58,11 @@ export class Socket extends EventTarget {
   }
 
   /** Ask for the page, to see whether the gateway refuses this browser, which a socket does not tell: then "shut" is
-   * dispatched. */
+   * told. */
   async askWhy() {
     try {
       const answer = await fetch("/", { method: "HEAD", cache: "no-store" });
-      if (answer.status === 403) this.dispatchEvent(new CustomEvent("shut"));
+      if (answer.status === 403) this.tell(null, "shut");
     } catch {
       // The gateway is away; the socket tries again.
     }
@@ -74,7 +76,7 @@ export class Socket extends EventTarget {
       this.failures = 0;
       for (const one of this.pending.values()) if (!one.sent) this.send(one);
     }
-    this.dispatchEvent(new CustomEvent("connection", { detail: connected }));
+    this.tell(connected, "connection");
   }
 
   /** @param {any} message */
@@ -82,7 +84,7 @@ export class Socket extends EventTarget {
     if (message.event) {
       this.note(false, `${message.event} ${summary(message.data)}`);
       if (message.event === "daemon") this.know(message.data.connected);
-      else this.dispatchEvent(new CustomEvent("told", { detail: message }));
+      else this.tell(message, "told");
       return;
     }
     const one = this.pending.get(message.id);

@@ -31,12 +31,12 @@ export class Teacher {
     this.warning = null;
     /** The moves of this game that the user was warned of, by position, and what they lose. @type {Record<string, Record<string, number>>} */
     this.warned = read("warned", {});
-    app.game.addEventListener("change", (event) => {
-      if (/** @type {CustomEvent} */ (event).detail === "new") this.note({});
+    app.game.on((kind) => {
+      if (kind === "new") this.note({});
       this.follow();
     });
-    app.preferences.addEventListener("change", (event) => {
-      if (["black", "white", "warn"].includes(/** @type {CustomEvent} */ (event).detail)) this.follow();
+    app.preferences.on((name) => {
+      if (["black", "white", "warn"].includes(name)) this.follow();
     });
     if (this.side) this.prepare();
     this.look();
@@ -105,7 +105,7 @@ export class Teacher {
       this.found = moves;
       if (app.knowledge.add(key, moves)) app.learnt(key);
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
+      app.complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;

@@ -1,5 +1,6 @@
 // The tree of a game: a node for each position, with the moves tried there and a comment; one node is looked at.
 
+import { Teller } from "./teller.js";
 import { PASS, START, after, isOver, movesOf, mustPass, other } from "./rules.js";
 
 /** @typedef {import("./rules.js").Side} Side */
@@ -11,7 +12,9 @@ function made(move, cells, side, parent) {
   return { move, cells, side, ply: parent ? parent.ply + 1 : 0, parent, children: [], comment: "", line: null };
 }
 
-export class Game extends EventTarget {
+/** Tells "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were added, removed or
+ * reordered), "new" (another game). */
+export class Game extends Teller {
   constructor() {
     super();
     this.about = { black: "", white: "", event: "", date: "" };
@@ -27,12 +30,6 @@ export class Game extends EventTarget {
   /** Return a position as the wire protocol writes it. @param {Node} [node] */
   board(node = this.now) {
     return `${node.cells} ${node.side}`;
-  }
-
-  /** @param {string} kind "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were
-   * added, removed or reordered), "new" (another game) */
-  tell(kind) {
-    this.dispatchEvent(new CustomEvent("change", { detail: kind }));
   }
 
   /** Begin a game. @param {string} [cells] @param {Side} [side] */

@@ -17,6 +17,11 @@ export function squareOf(name) {
   return parts ? "abcdefgh".indexOf(parts[1].toLowerCase()) + 8 * (Number(parts[2]) - 1) : -1;
 }
 
+export const SIDES = /** @type {Side[]} */ (["X", "O"]);
+
+/** @param {Side} side */
+export const colour = (side) => (side === "X" ? "black" : "white");
+
 /** @param {Side} side @returns {Side} */
 export const other = (side) => (side === "X" ? "O" : "X");
 

@@ -1,5 +1,7 @@
 // The browser's storage: preferences, the present game, and a list of games. Nothing is stored elsewhere.
 
+import { Teller } from "./teller.js";
+
 const PREFIX = "desdaemon.";
 
 export const DEFAULTS = {
@@ -30,8 +32,8 @@ export function write(name, value) {
   }
 }
 
-/** Preferences; a change is stored and tells listeners. */
-export class Preferences extends EventTarget {
+/** Preferences; a change is stored and its name told. */
+export class Preferences extends Teller {
   constructor() {
     super();
     this.values = { ...DEFAULTS, ...read("preferences", {}) };
@@ -47,6 +49,6 @@ export class Preferences extends EventTarget {
     if (this.values[name] === value) return;
     /** @type {any} */ (this.values)[name] = value;
     write("preferences", this.values);
-    this.dispatchEvent(new CustomEvent("change", { detail: name }));
+    this.tell(name);
   }
 }

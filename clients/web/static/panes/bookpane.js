@@ -1,7 +1,7 @@
 // The pane of the book: its data on each move, scores by hand, and commands.
 
 import { nameOf, legalMoves } from "../model/rules.js";
-import { byId, el, fill, signed } from "../view/dom.js";
+import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
 import { counts } from "./serverpane.js";
 
@@ -38,11 +38,11 @@ export class BookPane {
       event.preventDefault();
       this.command("edit", { move: byId("edit-move").value, score: Number(byId("edit-score").value) });
     });
-    byId("book-unedit").addEventListener("click", () => this.command("unedit", { move: byId("edit-move").value }));
-    byId("book-delete").addEventListener("click", () => this.command("delete", {}, false, t("removePosition")));
-    byId("book-store").addEventListener("click", () => this.command("store", {}, true));
-    byId("book-save").addEventListener("click", () => this.command("save", {}));
-    byId("book-umigame").addEventListener("click", () => this.umigame());
+    press("book-unedit", () => this.command("unedit", { move: byId("edit-move").value }));
+    press("book-delete", () => this.command("delete", {}, false, t("removePosition")));
+    press("book-store", () => this.command("store", {}, true));
+    press("book-save", () => this.command("save", {}));
+    press("book-umigame", () => this.umigame());
   }
 
   /** Ask, after a connection, for the commands that this page may give. @param {any} hello */
@@ -64,7 +64,7 @@ export class BookPane {
     if (offered === this.offered) return;
     this.offered = offered;
     const before = byId("book-command").value || "deviate";
-    fill(byId("book-command"), ...usable.map((one) => el("option", { value: one.name, text: one.name, selected: one.name === before })));
+    offer("book-command", usable.map((one) => [one.name]), before);
     this.form();
   }
 
@@ -108,7 +108,7 @@ export class BookPane {
     fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one, known)));
     const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
     const before = byId("edit-move").value;
-    fill(byId("edit-move"), ...moves.map((move) => el("option", { value: move, text: move, selected: move === before })));
+    offer("edit-move", moves.map((move) => [move]), before);
   }
 
   /** Ask how many lines each side must know, and show it until the position or the book changes. */
@@ -131,7 +131,7 @@ export class BookPane {
     return el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("button", { type: "button", class: "move", text: one.move, onclick: () => this.app.play(one.move) })),
+      el("th", { scope: "row" }, el("button", { class: "move", text: one.move, onclick: () => this.app.play(one.move) })),
       el("td", {}, el("b", { text: one.score === null ? "?" : signed(one.score) }), el("span", { class: "soft", text: bounds })),
       el("td", { text: one.grade }),
       el("td", { text: one.lines }),
@@ -153,15 +153,14 @@ export class BookPane {
 
   /** @param {any} one a parameter as the gateway tells it */
   field(one) {
-    const name = `parameter-${one.name}`;
-    let input;
-    if (one.kind === "flag") input = el("input", { type: "checkbox", id: name, name: one.name });
-    else if (one.kind === "choice") {
-      input = el("select", { id: name, name: one.name }, el("option", { value: "", text: "–" }), ...one.choices.map((/** @type {string} */ choice) => el("option", { text: choice })));
-    } else if (one.kind === "int") {
-      input = el("input", { type: "number", id: name, name: one.name, min: one.low, max: one.high, value: one.default ?? "", required: one.required });
-    } else input = el("input", { type: "text", id: name, name: one.name, required: one.required, value: one.default ?? "" });
-    return el("label", { class: "field", for: name }, el("span", { text: one.name }), input, el("small", { class: "soft", text: one.help }));
+    const { kind, low: min, high: max, required } = one;
+    const named = { id: `parameter-${one.name}`, name: one.name };
+    const input =
+      kind === "flag" ? el("input", { ...named, type: "checkbox" })
+      : kind === "choice" ? el("select", named)
+      : el("input", { ...named, ...(kind === "int" ? { type: "number", min, max } : {}), value: one.default ?? "", required });
+    if (kind === "choice") input.append(...["", ...one.choices].map((value) => el("option", { value, text: value || "–" })));
+    return el("label", { class: "field" }, el("span", { text: one.name }), input, el("small", { class: "soft", text: one.help }));
   }
 
   submit() {

@@ -1,9 +1,10 @@
 // The pane of exercises: the position is on the board, the one good move is to be found there.
 
 import { Exercises, rightMoves } from "../model/exercises.js";
+import { colour } from "../model/rules.js";
 import { refutation } from "../engine/refutation.js";
 import { steps } from "../engine/review.js";
-import { byId } from "../view/dom.js";
+import { byId, press } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
 /** The least loss in discs of a move that becomes an exercise. */
@@ -24,13 +25,13 @@ export class ExercisePane {
     /** The search of the exercises that are being made of the game on the board.
      * @type {ReturnType<import("../engine/socket.js").Socket["ask"]>|null} */
     this.making = null;
-    app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
-    byId("exercise-next").addEventListener("click", () => this.next());
-    byId("exercise-hint").addEventListener("click", () => this.hint());
-    byId("exercise-answer").addEventListener("click", () => this.answer());
-    byId("exercise-why").addEventListener("click", () => this.explain());
-    for (const place of ["exercise", "mistakes", "lesson"]) byId(`${place}-mine`).addEventListener("click", () => this.make());
-    byId("exercise-clear").addEventListener("click", () => {
+    app.game.on((told) => this.follow(told));
+    press("exercise-next", () => this.next());
+    press("exercise-hint", () => this.hint());
+    press("exercise-answer", () => this.answer());
+    press("exercise-why", () => this.explain());
+    for (const place of ["exercise", "mistakes", "lesson"]) press(`${place}-mine`, () => this.make());
+    press("exercise-clear", () => {
       if (!confirm(t("sureForgetExercises", { n: this.exercises.list.length }))) return;
       this.exercises.clear();
       this.draw();
@@ -65,7 +66,7 @@ export class ExercisePane {
   mistakes() {
     const { game, preferences } = this.app;
     return steps(this.app)
-      .filter(({ node, lost }) => lost >= LOST && preferences.get(node.side === "X" ? "black" : "white") === "human")
+      .filter(({ node, lost }) => lost >= LOST && preferences.get(colour(node.side)) === "human")
       .map(({ node, lost }) => ({ node, lost, move: game.next(node)?.move ?? "" }));
   }
 
@@ -120,7 +121,7 @@ export class ExercisePane {
     const { app } = this;
     app.putAside();
     app.stopAll();
-    for (const side of /** @type {const} */ (["black", "white"])) app.preferences.set(side, "human");
+    app.people();
     app.preferences.set("hints", false);
     app.game.open({ board });
   }
@@ -166,7 +167,7 @@ export class ExercisePane {
     this.counted = true;
   }
 
-  /** React to a change of the game; its first move is an answer. @param {string} kind as in `Game.tell` */
+  /** React to a change of the game; its first move is an answer. @param {string} kind as `Game` tells it */
   follow(kind) {
     const one = this.current;
     const { game } = this.app;

@@ -1,9 +1,9 @@
 // The pane of the game: graph, mistakes, the tree of moves with comments, the moves as a table.
 
 import { certainty } from "../model/knowledge.js";
-import { PASS } from "../model/rules.js";
+import { PASS, SIDES, colour } from "../model/rules.js";
 import { accuracy, steps } from "../engine/review.js";
-import { byId, el, fill, signed } from "../view/dom.js";
+import { byId, el, fill, press, signed } from "../view/dom.js";
 import { graph } from "../view/graph.js";
 import { t } from "../view/texts.js";
 
@@ -16,11 +16,11 @@ export class GamePane {
     this.app = app;
     /** @type {"score"|"loss"} */
     this.kind = "score";
-    byId("analyse").addEventListener("click", () => (app.review.running ? app.review.stop() : app.review.begin()));
-    byId("graph-kind").addEventListener("click", () => this.swapGraph());
-    byId("mistake-next").addEventListener("click", () => app.review.mistake(1));
-    byId("mistake-back").addEventListener("click", () => app.review.mistake(-1));
-    byId("promote").addEventListener("click", () => app.game.promote());
+    press("analyse", () => (app.review.running ? app.review.stop() : app.review.begin()));
+    press("graph-kind", () => this.swapGraph());
+    press("mistake-next", () => app.review.mistake(1));
+    press("mistake-back", () => app.review.mistake(-1));
+    press("promote", () => app.game.promote());
     byId("comment").addEventListener("input", (/** @type {Event} */ event) => {
       app.game.now.comment = /** @type {HTMLTextAreaElement} */ (event.target).value;
       app.keepSoon();
@@ -41,7 +41,7 @@ export class GamePane {
     fill(byId("graph"), graph(judged, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
-    const [black, white] = ["X", "O"].map((side) => accuracy(judged.filter((step) => step.node.side === side)));
+    const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
     byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
@@ -68,8 +68,8 @@ export class GamePane {
       {},
       el(
         "button",
-        { type: "button", class: `mistake ${step.grade}`, onclick: () => this.app.seek(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
-        el("span", { class: `stone ${step.node.side === "X" ? "black" : "white"}`, "aria-hidden": "true" }),
+        { class: `mistake ${step.grade}`, onclick: () => this.app.seek(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        el("span", { class: `stone ${colour(step.node.side)}`, "aria-hidden": "true" }),
         `${step.node.ply + 1}. ${next?.move} `,
         el("span", { class: "soft", text: `${t(step.grade)}, ${t("lostDiscs", { n: step.lost })}, ${t("bestWas", { move: step.best })}` }),
       ),
@@ -85,7 +85,7 @@ export class GamePane {
       el(
         "button",
         {
-          type: "button", class: `move ${node.parent?.side === "X" ? "by-black" : "by-white"}${path.has(node) ? "" : " aside"}`,
+          class: `move ${node.parent?.side === "X" ? "by-black" : "by-white"}${path.has(node) ? "" : " aside"}`,
           "aria-current": node === game.now ? "true" : undefined, onclick: () => game.go(node), title: node.comment || undefined,
           "aria-label": `${node.ply}. ${node.move === PASS ? t("passed", { side: "" }).trim() : node.move}`,
         },

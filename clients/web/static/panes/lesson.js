@@ -2,11 +2,11 @@
 
 import { gradeOf } from "../engine/review.js";
 import { PLIES, reasons } from "../model/reasons.js";
-import { PASS, movesOf, other } from "../model/rules.js";
+import { PASS, colour, movesOf, other } from "../model/rules.js";
 import { RATINGS } from "../model/store.js";
-import { byId, el, fill } from "../view/dom.js";
+import { byId, el, fill, offer, press } from "../view/dom.js";
 import { speak } from "../view/speak.js";
-import { t } from "../view/texts.js";
+import { sideName, t } from "../view/texts.js";
 
 /** The losses in discs to be warned of, to choose from, and the one that is chosen at first. */
 const LOSSES = [2, 4, 6, 10];
@@ -21,9 +21,6 @@ const FACTS = /** @type {Record<"why"|"better"|"missed", Record<string, string>>
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
 
-/** @param {Side} side */
-const nameOf = (side) => t(side === "X" ? "nameBlack" : "nameWhite");
-
 export class Lesson {
   /** @param {App} app */
   constructor(app) {
@@ -34,8 +31,6 @@ export class Lesson {
     this.told = "";
     /** How many moves of its line are on the board. */
     this.count = 1;
-    /** @param {string} id @param {() => void} act */
-    const press = (id, act) => byId(id).addEventListener("click", act);
     press("learn", () => this.choose(true));
     press("lesson-cancel", () => this.choose(false));
     press("lesson-back", () => this.takeBack());
@@ -53,26 +48,24 @@ export class Lesson {
       event.preventDefault();
       this.begin();
     });
-    app.game.addEventListener("change", () => this.draw());
-    app.preferences.addEventListener("change", () => this.draw());
+    app.game.on(() => this.draw());
+    app.preferences.on(() => this.draw());
     this.labels();
     this.draw();
   }
 
   /** Draw the choices in the chosen language. */
   labels() {
-    /** @param {string} id @param {[number, string][]} choices */
-    const choices = (id, choices) => fill(byId(id), ...choices.map(([value, text]) => el("option", { value, text })));
-    choices("lesson-rating", RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]));
-    choices("lesson-warn", LOSSES.map((n) => [n, t("orMore", { n })]));
+    offer("lesson-rating", RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]));
+    offer("lesson-warn", LOSSES.map((n) => [n, t("orMore", { n })]));
     this.preset();
   }
 
   /** Choose what was chosen last. */
   preset() {
     const { preferences } = this.app;
-    byId("lesson-warn").value = String(preferences.get("warn") || USUAL_LOSS);
-    byId("lesson-rating").value = String(preferences.get("strength") || RATINGS[0]);
+    byId("lesson-warn").value = preferences.get("warn") || USUAL_LOSS;
+    byId("lesson-rating").value = preferences.get("strength") || RATINGS[0];
   }
 
   /** Forget the choice of a game, and a move that waits or is warned of. */
@@ -103,7 +96,7 @@ export class Lesson {
     const own = byId("lesson-black").checked ? "black" : "white";
     preferences.set("warn", Number(byId("lesson-warn").value));
     preferences.set("strength", Number(byId("lesson-rating").value));
-    for (const side of /** @type {const} */ (["black", "white"])) preferences.set(side, side === own ? "human" : "engine");
+    app.people(own);
     preferences.set("hints", false);
     this.choosing = false;
     app.game.reset();
@@ -112,9 +105,8 @@ export class Lesson {
 
   /** Go on without warnings, with a person on both sides. */
   end() {
-    const { preferences } = this.app;
-    preferences.set("warn", 0);
-    for (const side of /** @type {const} */ (["black", "white"])) preferences.set(side, "human");
+    this.app.preferences.set("warn", 0);
+    this.app.people();
   }
 
   /** Take back the move that the user is warned of; false if there is none. */
@@ -175,7 +167,7 @@ export class Lesson {
     const { teacher, game } = this.app;
     const { warning } = teacher;
     if (!warning || !told) return [];
-    const side = nameOf(other(game.now.side));
+    const side = sideName(other(game.now.side));
     /** @param {keyof typeof FACTS} kind @param {import("../model/reasons.js").Fact[]} facts */
     const texts = (kind, facts) => facts.map((fact) => t(FACTS[kind][fact.kind], { side, move: fact.move, n: fact.own, m: fact.others }));
     const facts = this.facts(told);
@@ -224,11 +216,11 @@ export class Lesson {
       this.draw();
       byId("lesson-line").children[at].focus();
     };
-    const said = move === PASS ? t("passed", { side: nameOf(side) }) : `${nameOf(side)} ${move}`;
+    const said = move === PASS ? t("passed", { side: sideName(side) }) : `${sideName(side)} ${move}`;
     return el(
       "button",
-      { type: "button", class: "move", "aria-pressed": String(at + 1 === this.count), "aria-label": `${at + 1}. ${said}`, onclick: act },
-      el("span", { class: `stone ${side === "X" ? "black" : "white"}`, "aria-hidden": "true" }),
+      { class: "move", "aria-pressed": String(at + 1 === this.count), "aria-label": `${at + 1}. ${said}`, onclick: act },
+      el("span", { class: `stone ${colour(side)}`, "aria-hidden": "true" }),
       ` ${move === PASS ? "–" : move}`,
     );
   }
@@ -236,7 +228,7 @@ export class Lesson {
   /** Return a button that leads to a mistake that was made. @param {{node: import("../model/game.js").Node, move: string, lost: number}} made */
   mistake({ node, move, lost }) {
     const text = `${node.ply + 1}. ${move} · ${t("lostDiscs", { n: lost })}`;
-    return el("li", {}, el("button", { type: "button", class: `mistake ${gradeOf(lost)}`, text, onclick: () => this.app.seek(node) }));
+    return el("li", {}, el("button", { class: `mistake ${gradeOf(lost)}`, text, onclick: () => this.app.seek(node) }));
   }
 
   draw() {
@@ -264,7 +256,7 @@ export class Lesson {
     byId("lesson-back").classList.toggle("primary", !better);
     const shown = { back: warning, why: warning, better: warning && this.told, instead: better, anyway: warning && !better, again: over, analyse: over, mine: over, end: !warning };
     for (const [name, there] of Object.entries(shown)) byId(`lesson-${name}`).hidden = !there;
-    for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", String(this.told === name));
+    for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", this.told === name);
     // The focus does not go with what is hidden.
     if (focused && !focused.checkVisibility()) (warning ? byId("lesson-back") : app.board).focus();
   }

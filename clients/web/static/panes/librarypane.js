@@ -5,7 +5,7 @@ import { Game } from "../model/game.js";
 import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
 import { steps } from "../engine/review.js";
-import { byId, el, fill, save, signed, svg } from "../view/dom.js";
+import { byId, el, fill, offer, press, save, signed, svg } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
 /** @typedef {import("../main.js").App} App */
@@ -29,22 +29,22 @@ export class LibraryPane {
     /** Number of games that the browser has room for. */
     this.room = this.games.length;
     this.shown = SHOWN;
-    fill(byId("format"), ...FORMATS.map((format) => el("option", { text: format })));
-    byId("paste-open").addEventListener("click", () => this.text(byId("paste").value));
+    offer("format", FORMATS.map((format) => [format]));
+    press("paste-open", () => this.text(byId("paste").value));
     byId("paste-file").addEventListener("change", (/** @type {any} */ event) => this.files(event.target.files));
-    byId("copy-moves").addEventListener("click", (/** @type {any} */ event) => this.copy(app.game.moves(app.game.line().at(-1)), event.target));
-    byId("copy-board").addEventListener("click", (/** @type {any} */ event) => this.copy(app.game.board(), event.target));
-    byId("copy-link").addEventListener("click", (/** @type {any} */ event) => this.copy(location.origin + "/" + fragment(app.game), event.target));
-    byId("save").addEventListener("click", () => this.save(byId("format").value));
-    byId("picture-svg").addEventListener("click", () => save("board.svg", picture(app), "image/svg+xml"));
-    byId("picture-png").addEventListener("click", () => this.png());
-    byId("keep").addEventListener("click", () => this.keepPresent());
+    press("copy-moves", (event) => this.copy(app.game.moves(app.game.line().at(-1)), event.target));
+    press("copy-board", (event) => this.copy(app.game.board(), event.target));
+    press("copy-link", (event) => this.copy(location.origin + "/" + fragment(app.game), event.target));
+    press("save", () => this.save(byId("format").value));
+    press("picture-svg", () => save("board.svg", picture(app), "image/svg+xml"));
+    press("picture-png", () => this.png());
+    press("keep", () => this.keepPresent());
     byId("kept-filter").addEventListener("input", () => this.draw());
-    byId("kept-more").addEventListener("click", () => {
+    press("kept-more", () => {
       this.shown += SHOWN;
       this.draw();
     });
-    byId("kept-clear").addEventListener("click", () => this.remove(this.matching()));
+    press("kept-clear", () => this.remove(this.matching()));
     document.addEventListener("paste", (event) => {
       if (/** @type {Element} */ (event.target).closest("input, textarea")) return;
       const files = event.clipboardData?.files;
@@ -223,9 +223,9 @@ export class LibraryPane {
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, el("button", { type: "button", class: "open", text: titled(one), onclick: () => this.open(one) })),
+          el("th", { scope: "row" }, el("button", { class: "open", text: titled(one), onclick: () => this.open(one) })),
           el("td", { class: "date", text: one.about?.date ?? "" }),
-          el("td", {}, el("button", { type: "button", class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
+          el("td", {}, el("button", { class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
         ),
       ),
     );

@@ -69,7 +69,7 @@ export class PlayedPane {
   /** Return a row with a button that plays the move, and below it a row of text.
    * @param {string} move @param {any[]} cells texts @param {string} more */
   pair(move, cells, more) {
-    const button = el("button", { type: "button", class: "move", text: move, onclick: () => this.app.play(move) });
+    const button = el("button", { class: "move", text: move, onclick: () => this.app.play(move) });
     return [
       el("tr", { class: "led" }, el("th", { scope: "row" }, button), ...cells.map((text) => el("td", { text }))),
       el("tr", { class: "more" }, el("td", { colspan: cells.length + 1, text: more })),

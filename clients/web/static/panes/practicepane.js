@@ -6,7 +6,7 @@ import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
 import { read } from "../model/store.js";
 import { refutation } from "../engine/refutation.js";
-import { byId, el, fill, signed } from "../view/dom.js";
+import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
 /** Milliseconds for which a wrong move stays on the board. */
@@ -38,29 +38,25 @@ export class PracticePane {
     this.missing = "";
     /** Whether this pane itself puts a game on the board. */
     this.opening = false;
-    app.game.addEventListener("change", (event) => this.follow(/** @type {CustomEvent} */ (event).detail));
-    app.preferences.addEventListener("change", () => this.draw());
-    byId("practice-begin").addEventListener("click", () => this.begin());
-    byId("practice-next").addEventListener("click", () => this.next());
-    byId("practice-hint").addEventListener("click", () => this.hint());
-    byId("practice-answer").addEventListener("click", () => this.answer());
+    app.game.on((told) => this.follow(told));
+    app.preferences.on(() => this.draw());
+    press("practice-begin", () => this.begin());
+    press("practice-next", () => this.next());
+    press("practice-hint", () => this.hint());
+    press("practice-answer", () => this.answer());
     this.label();
   }
 
   /** Draw the choices in the chosen language, and everything else. */
   label() {
-    /** @param {"practiceSource"|"practiceSide"} name @param {string} id @param {[string, string][]} choices */
-    const choices = (name, id, choices) => {
-      const now = this.app.preferences.get(name);
-      fill(byId(id), ...choices.map(([value, text]) => el("option", { value, text, selected: value === now })));
-    };
-    choices("practiceSource", "practice-source", [["book", t("paneBook")], ["games", t("panePlayed")]]);
+    const { preferences } = this.app;
+    offer("practice-source", [["book", t("paneBook")], ["games", t("panePlayed")]], preferences.get("practiceSource"));
     // The panes are not there yet while this one is made.
     const there = this.app.panes?.played.there;
     const people = byId("practice-source").options[1];
     people.disabled = !there;
     if (!there) people.textContent += ` (${t("gamesMissing")})`;
-    choices("practiceSide", "practice-side", [["X", t("nameBlack")], ["O", t("nameWhite")], ["XO", t("bothSides")]]);
+    offer("practice-side", [["X", t("nameBlack")], ["O", t("nameWhite")], ["XO", t("bothSides")]], preferences.get("practiceSide"));
     this.draw();
   }
 
@@ -100,7 +96,7 @@ export class PracticePane {
     }
     app.putAside();
     app.stopAll();
-    for (const side of /** @type {const} */ (["black", "white"])) app.preferences.set(side, "human");
+    app.people();
     app.preferences.set("hints", false);
     this.opening = true;
     app.game.open({ board: course.board, moves: course.moves }, true);
@@ -269,7 +265,7 @@ export class PracticePane {
 
   // Answers
 
-  /** React to a change of the game: a move from where the line has come to is an answer. @param {string} kind as in `Game.tell` */
+  /** React to a change of the game: a move from where the line has come to is an answer. @param {string} kind as `Game` tells it */
   follow(kind) {
     const { run } = this;
     this.nothing = "";
@@ -398,9 +394,9 @@ export class PracticePane {
     return el(
       "li",
       { class: "bar" },
-      el("button", { type: "button", text: name, "aria-current": one === this.run?.course ? "true" : undefined, onclick: () => this.resume(one) }),
+      el("button", { text: name, "aria-current": one === this.run?.course ? "true" : undefined, onclick: () => this.resume(one) }),
       el("span", { text: t("practiceCount", { n: one.lines.length, m: sitting, k: dueOf(one.lines, Date.now()).length }) }),
-      el("button", { type: "button", class: "small", text: t("remove"), "aria-label": `${t("remove")}: ${name}`, onclick: () => this.remove(one, name) }),
+      el("button", { class: "small", text: t("remove"), "aria-label": `${t("remove")}: ${name}`, onclick: () => this.remove(one, name) }),
     );
   }
 

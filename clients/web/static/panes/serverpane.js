@@ -86,7 +86,7 @@ export class ServerPane {
       { class: "job" },
       el("span", { text: parts.join(" · ") }),
       going ? el("progress", { value: job.share, "aria-label": job.op }) : null,
-      going && this.editor ? el("button", { type: "button", text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
+      going && this.editor ? el("button", { text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
     );
   }
 

@@ -2,7 +2,7 @@
 
 import { RATINGS } from "../model/store.js";
 import { LANGUAGES, t } from "../view/texts.js";
-import { byId, el, fill } from "../view/dom.js";
+import { offer } from "../view/dom.js";
 
 /** @typedef {import("../main.js").App} App */
 
@@ -20,18 +20,16 @@ export class SettingsPane {
         app.preferences.set(name, value);
       });
     }
-    app.preferences.addEventListener("change", () => this.fill());
+    app.preferences.on(() => this.fill());
   }
 
   /** Draw the choices in the chosen language. */
   draw() {
-    /** @param {string} name @param {[string, string][]} choices */
-    const choices = (name, choices) => fill(byId(name), ...choices.map(([value, text]) => el("option", { value, text })));
-    choices("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
-    choices("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
-    choices("set-most", [["0", t("allMoves")], ["1", "1"], ["2", "2"], ["3", "3"], ["5", "5"]]);
-    choices("set-strength", [["0", t("atLevel")], ...RATINGS.map((rating) => /** @type {[string, string]} */ ([String(rating), t("asPeople", { rating })]))]);
-    for (const side of ["black", "white"]) choices(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
+    offer("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
+    offer("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
+    offer("set-most", [[0, t("allMoves")], [1], [2], [3], [5]]);
+    offer("set-strength", [[0, t("atLevel")], ...RATINGS.map((rating) => /** @type {[number, string]} */ ([rating, t("asPeople", { rating })]))]);
+    for (const side of ["black", "white"]) offer(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
     this.fill();
   }
 
@@ -40,7 +38,7 @@ export class SettingsPane {
       const input = /** @type {any} */ (control);
       const value = this.app.preferences.get(input.dataset.set);
       if (input.type === "checkbox") input.checked = value;
-      else if (document.activeElement !== input) input.value = String(value);
+      else if (document.activeElement !== input) input.value = value;
     }
   }
 }

@@ -40,7 +40,7 @@ export class Setup {
   take(disc) {
     this.disc = disc;
     for (const [id, one] of [["setup-black", "X"], ["setup-white", "O"], ["setup-empty", "-"]]) {
-      byId(id).setAttribute("aria-pressed", String(one === disc));
+      byId(id).setAttribute("aria-pressed", one === disc);
     }
   }
 

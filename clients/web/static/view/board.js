@@ -40,7 +40,7 @@ export class Board {
         const square = this.squareAt(row, column);
         const button = el(
           "button",
-          { type: "button", class: "square", "data-square": nameOf(square), tabindex: square === this.at ? "0" : "-1" },
+          { class: "square", "data-square": nameOf(square), tabindex: square === this.at ? "0" : "-1" },
           el("span", { class: "disc", "aria-hidden": "true" }),
           el("span", { class: "hint", "aria-hidden": "true" }, el("b"), el("small")),
         );

@@ -30,8 +30,16 @@ function set(made, attributes) {
 /** Return the element with that id, which must exist. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
+/** Have a press of a button act. @param {string} id @param {(event: any) => void} act */
+export const press = (id, act) => byId(id).addEventListener("click", act);
+
 /** @param {Element} element @param {...(Node|string|null|undefined)} children */
 export const fill = (element, ...children) => element.replaceChildren(...children.filter((one) => one !== null && one !== undefined));
+
+/** Fill a choice: a value each, and a text where that is another. @param {string} id
+ * @param {[any, string?][]} options @param {any} [now] the value that is chosen */
+export const offer = (id, options, now) =>
+  fill(byId(id), ...options.map(([value, text = value]) => el("option", { value, text, selected: value === now })));
 
 /** Return a number with its sign: +4, −6, 0. @param {number} value */
 export const signed = (value) => (value > 0 ? `+${value}` : value < 0 ? `\u2212${-value}` : "0");

@@ -1,6 +1,7 @@
 // The graphs of a game: scores, Black's advantage up, with their depth; and the discs that each side has lost.
 
 import { certainty } from "../model/knowledge.js";
+import { SIDES, colour } from "../model/rules.js";
 import { t } from "./texts.js";
 import { signed, svg } from "./dom.js";
 
@@ -98,11 +99,11 @@ function losses(picture, steps, count, bottom) {
   /** @param {number} value */
   const yOf = (value) => TOP + ((largest - value) * (bottom - TOP)) / largest;
   axis(picture, [0, largest / 2, largest], yOf, String);
-  for (const side of ["X", "O"]) {
+  for (const side of SIDES) {
     lines[side].push(`${xOf(0, count)} ${yOf(0)}`);
     totals.forEach((total, at) => at + 1 < totals.length && lines[side].push(`${xOf(at + 1, count).toFixed(1)} ${yOf(total[side]).toFixed(1)}`));
-    picture.append(svg("path", { class: `loss ${side === "X" ? "black" : "white"}`, d: `M${lines[side].join("L")}` }));
-    picture.append(svg("text", { class: "side", x: LEFT + 6, y: side === "X" ? TOP + 14 : TOP + 32, text: `${t(side === "X" ? "black" : "white")} ${sum[side]}` }));
+    picture.append(svg("path", { class: `loss ${colour(side)}`, d: `M${lines[side].join("L")}` }));
+    picture.append(svg("text", { class: "side", x: LEFT + 6, y: side === "X" ? TOP + 14 : TOP + 32, text: `${t(colour(side))} ${sum[side]}` }));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { deep } from "./board.js";
 import { t } from "./texts.js";
-import { byId, el, fill } from "./dom.js";
+import { byId, el, fill, press } from "./dom.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {{keys: string[], text: string, letter: boolean, act: (app: App) => void}} Key
@@ -70,8 +70,8 @@ export function listen(app) {
     event.preventDefault();
     binding.act(app);
   });
-  byId("keys-close").addEventListener("click", () => byId("keys").close());
-  byId("help").addEventListener("click", showHelp);
+  press("keys-close", () => byId("keys").close());
+  press("help", showHelp);
 }
 
 function showHelp() {

@@ -347,6 +347,9 @@ export function choose(wanted) {
   }
 }
 
+/** @param {import("../model/rules.js").Side} side */
+export const sideName = (side) => t(side === "X" ? "nameBlack" : "nameWhite");
+
 export const chosen = () => language;
 
 /** Return a text in the chosen language. `{n}` is a value, `{n:one/many}` the word for that number; in French 0 is singular.
