@@ -4,7 +4,7 @@ import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
 import { fragment, parsed } from "./model/link.js";
 import { PASS, SIDES, START, after, canonical, colour, discs, finalScore, movesOf, nameOf, other } from "./model/rules.js";
-import { Preferences, read, write } from "./model/store.js";
+import { Preferences, read, unreadable, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { ExercisePane } from "./panes/exercisepane.js";
 import { GamePane } from "./panes/gamepane.js";
@@ -47,14 +47,15 @@ export class App {
     this.openings = new Map();
     this.drawing = 0;
     this.keeping = 0;
-    const kept = this.restore();
+    /** What was stored with the game on the board; nothing if that was another game. @type {Record<string, any>} */
+    this.kept = this.restore();
     this.board = new Board(this);
     this.hints = new Hints(this);
     this.player = new Player(this);
     this.review = new Review(this);
     this.teacher = new Teacher(this);
     this.lesson = new Lesson(this);
-    if (kept?.used) Object.assign(this.player, { used: kept.used, paused: kept.paused ?? true });
+    if (this.kept.used) Object.assign(this.player, { used: this.kept.used, paused: this.kept.paused ?? true });
     this.panes = {
       game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
       settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
@@ -71,25 +72,27 @@ export class App {
     this.pane(this.preferences.get("pane"));
     this.refresh();
     this.socket.connect();
+    if (unreadable.size) this.tell(t("unreadable", { what: [...unreadable].join(", ") }));
   }
 
   // State that outlives the page
 
-  /** Return what was stored with the game, null if that is not the game on the board. */
+  /** Return what was stored with the game, nothing if that is not the game on the board. */
   restore() {
     const linked = parsed(location.hash);
-    const kept = read("current", null);
+    /** @type {Record<string, any>} */
+    const kept = read("current", {});
     for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
-    const other = linked && !(kept && (kept.left === location.hash || sameLine(kept, linked)));
+    const other = linked && !(kept.tree && (kept.left === location.hash || sameLine(kept, linked)));
     if (other) this.game.open(linked, true);
-    else if (kept) this.game.load(kept);
+    else if (kept.tree) this.game.load(kept);
     window.addEventListener("hashchange", () => {
       const link = parsed(location.hash);
       if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
     });
     // A page that is left right after a move may be loaded anew with the address from before it.
     window.addEventListener("pagehide", () => this.keep(location.hash));
-    return other ? null : kept;
+    return other ? {} : kept;
   }
 
   keepSoon() {
@@ -470,7 +473,7 @@ export class App {
  * @param {any} kept @param {{board: string, moves: string}} link */
 function sameLine(kept, link) {
   const trial = new Game();
-  if (!trial.load(kept)) return false;
+  trial.load(kept);
   return (link.board || `${START} X`) === trial.board(trial.root) && link.moves === trial.moves();
 }
 

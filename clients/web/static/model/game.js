@@ -162,29 +162,27 @@ export class Game extends Teller {
     return { about: this.about, board: this.board(this.root), tree: pack(this.root), way };
   }
 
-  /** Replace the game by data of `save`; false if they are unusable. @param {any} data */
+  /** @param {string|undefined} board @param {{black?: string, white?: string, event?: string, date?: string}} about */
+  begin(board, { black = "", white = "", event = "", date = "" }) {
+    const [cells, side] = (board || `${START} X`).split(" ");
+    this.about = { black, white, event, date };
+    this.root = this.now = made("", cells, /** @type {Side} */ (side), null);
+  }
+
+  /** Replace the game by data of `save`; moves that are not legal are left out. @param {any} data */
   load(data) {
-    try {
-      const [cells, side] = data.board.split(" ");
-      if (!/^[XO-]{64}$/.test(cells) || !/^[XO]$/.test(side)) return false;
-      this.root = made("", cells, side, null);
-      /** @param {Node} node @param {any[]} packed */
-      const unpack = (node, packed) => {
-        node.comment = String(packed[1] ?? "");
-        for (const one of packed.slice(2)) {
-          const child = this.child(node, String(one[0]));
-          if (child) unpack(child, one);
-        }
-      };
-      unpack(this.root, data.tree);
-      this.now = this.root;
-      for (const at of data.way ?? []) if (this.now.children[at]) this.enter(this.now.children[at]);
-      this.about = { black: "", white: "", event: "", date: "", ...data.about };
-      this.tell("new");
-      return true;
-    } catch {
-      return false;
-    }
+    this.begin(data.board, data.about ?? {});
+    /** @param {Node} node @param {any[]} packed */
+    const unpack = (node, packed) => {
+      node.comment = packed[1];
+      for (const one of packed.slice(2)) {
+        const child = this.child(node, one[0]);
+        if (child) unpack(child, one);
+      }
+    };
+    unpack(this.root, data.tree);
+    for (const at of data.way ?? []) if (this.now.children[at]) this.enter(this.now.children[at]);
+    this.tell("new");
   }
 
   /** Begin with a board and moves as the gateway reads them, up to the first illegal one, and look at the start or,
@@ -192,10 +190,7 @@ export class Game extends Teller {
    * @param {{board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
    * @param {boolean} [toEnd] */
   open(data, toEnd = false) {
-    const [cells, side] = (data.board || `${START} X`).split(" ");
-    this.about = { black: data.black ?? "", white: data.white ?? "", event: data.event ?? "", date: data.date ?? "" };
-    this.root = made("", cells, /** @type {Side} */ (side), null);
-    this.now = this.root;
+    this.begin(data.board, data);
     for (const move of movesOf(data.moves ?? "")) {
       if (move !== PASS && mustPass(this.now.cells, this.now.side)) this.passWhereForced();
       const child = this.child(this.now, move);

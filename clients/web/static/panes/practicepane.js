@@ -4,7 +4,6 @@ import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from 
 import { PASS, isOver, movesOf } from "../model/rules.js";
 import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
-import { read } from "../model/store.js";
 import { refutation } from "../engine/refutation.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
@@ -32,7 +31,7 @@ export class PracticePane {
     /** @type {Run|null} */
     this.run = null;
     /** The run that the page had before it was loaded anew, as `saved` returned it. */
-    this.before = read("current", {}).practice ?? null;
+    this.before = app.kept.practice ?? null;
     /** Why nothing is asked, "" if something is; and what is missing for it. */
     this.nothing = "";
     this.missing = "";

@@ -285,6 +285,7 @@ export const TEXTS = {
   read: ["{n} {n:game/games} read", "{n}局読み込み", "{n} {n:partie lue/parties lues}"],
   damaged: ["{name} is damaged: it cannot be unpacked", "{name} は壊れていて展開できません", "{name} est abîmé : impossible de le décompresser"],
   full: ["this browser has room for {n} of them: the others go with the page", "このブラウザに保存できるのは{n}局までで、残りはページを閉じると消えます", "ce navigateur n'a de place que pour {n} d'entre elles : les autres partent avec la page"],
+  unreadable: ["What could not be read in this browser's storage was put aside: {what}", "このブラウザに保存されたデータのうち読めないものを別に移しました：{what}", "Mis de côté, faute de pouvoir le lire dans ce navigateur : {what}"],
   players: ["Players", "対局者", "Joueurs"],
   date: ["Date", "日付", "Date"],
   namesAlone: ["Names of players (.jou) or tournaments (.trn): choose the .wtb file together with them.", "選手名（.jou）・大会名（.trn）は .wtb と一緒に選択してください。", "Noms de joueurs (.jou) ou de tournois (.trn) : choisissez le .wtb avec eux."],
