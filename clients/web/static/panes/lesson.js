@@ -168,14 +168,17 @@ export class Lesson {
     const { warning } = teacher;
     if (!warning || !told) return [];
     const side = sideName(other(game.now.side));
+    const { own, best } = warning;
+    /** The moves of the best line as far as a fact. @param {number} count */
+    const line = (count) => movesOf(best.pv).slice(0, count).filter((move) => move !== PASS).join(" ");
     /** @param {keyof typeof FACTS} kind @param {import("../model/reasons.js").Fact[]} facts */
-    const texts = (kind, facts) => facts.map((fact) => t(FACTS[kind][fact.kind], { side, move: fact.move, n: fact.own, m: fact.others }));
+    const texts = (kind, facts) => facts.map(({ move, own: n, others: m, count, ...fact }) => t(FACTS[kind][fact.kind], { side, move, n, m, line: line(count) }));
     const facts = this.facts(told);
     const missed = told === "why" ? this.facts("better").filter(({ kind }) => kind === "corner" || !facts.length) : [];
-    /** @param {number} score */
-    const end = (score) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
-    const [own, best] = [warning.own.score, warning.best.score].map(end);
-    const ends = t("endsWith", told === "why" ? { now: own, instead: best } : { now: best, instead: own });
+    /** @param {import("../model/knowledge.js").Result} result */
+    const end = ({ score }) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
+    const [first, second] = told === "why" ? [own, best] : [best, own];
+    const ends = t("endsWith", { first: first.move, end: end(first), second: second.move, otherwise: end(second) });
     const few = [...facts, ...missed].some(({ kind }) => kind === "moves") ? [t("fewMoves")] : [];
     return [...new Set([...texts(told, facts), ...texts("missed", missed), ...few, ends])];
   }
