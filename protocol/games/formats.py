@@ -1,4 +1,4 @@
-"""Game texts: lists of moves (txt), SGF and PGN here, GGF and JSON by `records` and `site_games`.
+"""Game texts: SGF and PGN here, lists of moves by `move_lists`, GGF and JSON by `records` and `site_games`.
 
 Forced passes are written if the format has them, and inserted if a text leaves them out.
 """
@@ -17,13 +17,13 @@ from desdaemon.protocol.othello.notation import (
     move_text,
     parse_board,
     parse_move,
-    parse_moves,
     parse_xboard_fen,
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares, transform
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
+from .move_lists import move_lists, txt_game
 from .records import (
     GameRecord,
     GameText,
@@ -40,28 +40,24 @@ from .site_games import json_texts
 
 FORMATS = ("txt", "ggf", "sgf", "pgn")
 
+_PGN_TAG = r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
 _PGN_TOKEN = re.compile(
-    r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
-    # What is no tag by the standard, but stands alone in a line: quotes within the text, other quotes or none.
-    r"|(?m:^)[ \t]*\[(?!%)[ \t]*(\w*)([^\n]*)\][ \t\r]*(?m:$)"
+    # A line from [ to ] has tags alone, well formed or not: quotes within the text, other quotes or none.
+    rf"(?m:^)[ \t]*(\[(?!%)[^\n]*\])[ \t\r]*(?m:$)|{_PGN_TAG}"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
-_PGN_TAG_LINE = re.compile(r"^[ \t]*\[\w+[ \t]*[\"'][^\n]*\][ \t\r]*$", re.MULTILINE)
+_TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
+_PGN_TAGS = re.compile(rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*(\w*)(.*?)\]{_TAG_ENDS}")
+_PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
-_END_OF_LINE = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
-_NUMBERED = re.compile(r"\s*(\d{1,2})\s*[.):]")
-_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)")
-# Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
-_PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
-_PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
     """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf``, ``pgn`` or ``ndjson``."""
     if format == "txt":
-        return _lines(text)
+        return move_lists(text)
     if format == "ndjson":
         return json_texts(text)
     return pgn_texts(text) if format == "pgn" else trees(text, escapes=format == "sgf")
@@ -123,56 +119,6 @@ def game_text(
 
 
 # Move lists
-
-
-def _lines(text: str) -> Iterator[GameText]:
-    """Yield the games of a text of moves: a line each, with the lines that go on with its numbers."""
-    at = start = 0
-    game = ""
-    for line in text.splitlines(keepends=True):
-        if line.strip() and line.strip()[0] not in "#%":
-            if game and _goes_on(game, line):
-                game += line
-            else:
-                if game:
-                    yield GameText(start, [("", game)])
-                start, game = at, line
-        at += len(line)
-    if game:
-        yield GameText(start, [("", game)])
-
-
-def _goes_on(game: str, line: str) -> bool:
-    """Return whether a line begins with the number that the move after ``game`` has: ``3. c4`` after ``2. c3 d3``. A
-    number stands for two moves or for one. In a numbered list of games the next game is no legal sequel.
-    """
-    number = _NUMBERED.match(line.translate(_PLAIN))
-    if number is None or int(number[1]) < 2:
-        return False
-    try:
-        written = len(listed_moves(game.rpartition(";")[2]))
-        made = len(txt_game(GameText(0, [("", game)])).moves)
-        if int(number[1]) not in (written // 2 + 1, written + 1, made // 2 + 1, made + 1):
-            return False
-        # Each line brings a move, so that a game has few of them.
-        return len(txt_game(GameText(0, [("", game + line)])).moves) > made
-    except BadInput:
-        return False
-
-
-def txt_game(text: GameText) -> GameRecord:
-    """Return the game of a line: ``F5D6C3``, or with another start ``<board> <side>;F5D6``. Raises `BadInput`."""
-    board, semicolon, moves = text.properties[0][1].rpartition(";")
-    initial = parse_board(board) if semicolon else START
-    return GameRecord(initial, replayed(initial, listed_moves(moves)))
-
-
-def listed_moves(text: str) -> list[int]:
-    """Return the moves in a text as people write it, with numbers, dashes, a result, full-width letters. Raises
-    `BadInput`.
-    """
-    plain = _BETWEEN.sub(" ", _END_OF_LINE.sub(" ", text.translate(_PLAIN)))
-    return parse_moves(" ".join(plain.split()))
 
 
 def txt_text(record: GameRecord) -> str:
@@ -335,24 +281,21 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             if not closed:
                 fault, moved = "a comment has no end: expected }", True
             continue
-        loose = token[4] is not None
-        if not loose and (word[0] in ";%$!?" or word[-1] == "."):
+        tags = _pgn_tags(token)
+        if not tags and (word[0] in ";%$!?" or word[-1] == "."):
             continue
         if word == "(" or (word == ")" and depth):
             depth += 1 if word == "(" else -1
             continue
-        tag = token[1] is not None or loose
-        if depth and not tag:
+        if depth and not tags:
             continue
         result = _RESULT.fullmatch(word)
-        if (tag and (moved or ended or depth)) or (ended and not result):
+        if (tags and (moved or ended or depth)) or (ended and not result):
             yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
             start, listed, fault, depth, moved, ended = -1, [], "", 0, False, False
         start = token.start() if start < 0 else start
-        if loose:
-            listed.append((token[3].upper() or "?", _unquoted(token[4].strip())))
-        elif tag:
-            listed.append((token[1].upper(), token[2].replace('\\"', '"').replace("\\\\", "\\")))
+        if tags:
+            listed += tags
         elif result:
             ended = True
         else:
@@ -360,6 +303,18 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             moved = True
     if start >= 0:
         yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
+
+
+def _pgn_tags(token: re.Match[str]) -> list[tuple[str, str]]:
+    """Return the names and values of the tags that a token is; [] if it is none."""
+    if token[2]:
+        return [_pgn_tag(token[2], token[3])]
+    found = _PGN_TAGS.finditer(token[1].rstrip()) if token[1] else ()
+    return [_pgn_tag(tag[1], tag[2]) if tag[1] else (tag[3].upper() or "?", _unquoted(tag[4].strip())) for tag in found]
+
+
+def _pgn_tag(name: str, value: str) -> tuple[str, str]:
+    return name.upper(), value.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def _unquoted(value: str) -> str:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 
-from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START, parse_board
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import parse_board
 from desdaemon.protocol.texts import UTF_16, decoded
 
 from .bases import FileGame, parse_games
-from .formats import listed_moves, parse_game, replayed
 from .records import Complain, GameRecord
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
@@ -38,25 +37,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     board = _board(text)
     if board is not None:
         return [FileGame(board)]
-    try:
-        return [FileGame(_moves(text))]
-    except BadInput as error:
-        if "\n" not in text:
-            raise
-        games = list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
-        if not games:
-            raise BadInput(str(error)) from None
-        return games
-
-
-def _moves(text: str) -> GameRecord:
-    """Parse one game: moves with or without numbers and a result, over any number of lines. Raises `BadInput`."""
-    if ";" in text and "\n" not in text:
-        return parse_game(text, "txt")
-    moves = listed_moves(text)
-    if not moves:
-        raise BadInput(f"{quoted(text)}: expected a game or a board")
-    return GameRecord(START, replayed(START, [move for move in moves if move < 64]))
+    return list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
 
 
 def _board(text: str) -> GameRecord | None:

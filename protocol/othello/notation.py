@@ -6,6 +6,7 @@ Text that cannot be read raises `BadInput`.
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -23,6 +24,14 @@ SEPARATORS = " \t/|,"
 _LOWER_CASE = (*(file + rank for rank in "12345678" for file in "abcdefgh"), "pa")
 _SQUARES = {text: square for square, name in enumerate(_LOWER_CASE[:64]) for text in (name, name.upper())}
 _DISCS = str.maketrans("012", "-XO")
+
+# Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
+_PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
+_PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
+_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)")
+_RESULT = re.compile(
+    r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
+)
 
 # The longest first, because `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
@@ -100,26 +109,50 @@ def parse_move(text: str) -> int:
 
 
 def parse_moves(text: str) -> list[int]:
-    """Parse moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``. Raises `BadInput`."""
+    """Parse moves as programs and people write them: ``f5d6c3``, ``F5 D6, c3``, ``1. f5-d6 2. c3 33-31``; a result at
+    the end is passed over, letters may be full-width. Raises `BadInput`.
+    """
     try:
         return [_SQUARES[text[at : at + 2]] for at in range(0, len(text), 2)]
     except KeyError:
         pass  # Other letters than those of squares are read one by one.
+    written, result = split_result(text)
+    plain = _BETWEEN.sub(" ", written or result)
     moves = []
     at = 0
-    while at < len(text):
-        move, length = _SQUARES.get(text[at : at + 2]), 2
+    while at < len(plain):
+        move, length = _SQUARES.get(plain[at : at + 2]), 2
         if move is None:
-            if text[at] in " \t,":
+            if plain[at] in " ,":
                 at += 1
                 continue
-            move, length = _scan_move(text, at)
+            move, length = _scan_move(plain, at)
             if not length:
-                rest = text[at:].split(" ", 1)[0]
+                rest = plain[at:].split(" ", 1)[0]
                 raise BadInput(f"{quoted(rest)} is not a move: expected squares such as f5d6c3, or pa for a pass")
         moves.append(move)
         at += length
     return moves
+
+
+def plain_moves(text: str) -> str:
+    """Return ``text`` with full-width letters and all dashes as those of ASCII."""
+    return text.translate(_PLAIN)
+
+
+def split_result(text: str) -> tuple[str, str]:
+    """Return a text of moves in plain words, and the result at its end, such as ``33-31``, ``+2``, ``1/2-1/2`` or
+    ``*``; "" without one.
+    """
+    words = " ".join(plain_moves(text).split())
+    result = _RESULT.search(words)
+    return (words[: result.start()], result[0]) if result else (words, "")
+
+
+def first_move(text: str) -> int | None:
+    """Return the move with which a text of moves begins, None if it begins with something else."""
+    move, length = _scan_move(text.lstrip(), 0)
+    return move if length else None
 
 
 def _scan_move(text: str, at: int) -> tuple[int, int]:

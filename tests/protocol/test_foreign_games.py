@@ -211,6 +211,22 @@ def test_other_games_are_refused_in_a_line(format: str, text: str, reason: str) 
         ("txt", "f5 \u2013 d6 \u2013 c3 \u2013 d3 \u2013 c4"),
         ("txt", "f5\u2010d6\u2011c3\u2212d3 \u2015 c4"),
         ("txt", "F5\u30fcD6\u30fcC3\u30fcD3\u30fcC4"),
+        ("txt", "f5d6c3d3c4 -1"),
+        ("txt", "f5d6c3d3c4 1/2-1/2"),
+        ("txt", "f5d6c3d3c4 (33-31)"),
+        ("txt", "f5d6c3d3c4 +12"),
+        ("txt", "f5d6c3d3c4 W+2"),
+        ("txt", "f5d6c3d3c4 # Tiger, then f4"),
+        ("txt", "f5d6c3d3c4 ; c"),
+        ("txt", "f5d6c3d3c4 // Tiger"),
+        ("txt", "f5d6c3d3c4 % Tiger"),
+        ("txt", "f5d6c3d3c4 {Tiger}"),
+        ("txt", "f5d6c3d3c4 (Tiger)"),
+        ("txt", "Tiger | f5d6c3d3c4"),
+        ("txt", "f5d6c3d3c4 | Tiger | Tigre"),
+        ("txt", "Tiger\tf5d6c3d3c4"),
+        ("txt", 'Leader\'s, "Tiger": f5 d6 c3 d3 c4'),
+        ("txt", "F.A.T. Draw = f5-d6-c3-d3-c4"),
         ("txt", "\uff26\uff15\uff24\uff16\uff23\uff13\u3000\uff44\uff13\uff43\uff14"),
     ],
 )
@@ -518,6 +534,11 @@ def test_an_empty_file_has_no_games(format: str) -> None:
         ('[Event""]', ""),
         ('[Event"close"]', "close"),
         ('[ Event  "Parties du "Coq""]  ', 'Parties du "Coq"'),
+        ("[Event 'x'] [Date '1995.01.02']", "x"),
+        ("[Event x][Date 1995]", "x"),
+        ("[Event \"x\"] [Date '1995']", "x"),
+        ("[Event 'x'] [Date \"1995\"] ", "x"),
+        ('[Event "x [y] z"] [Date "1995"]', "x [y] z"),
     ],
 )
 def test_a_tag_that_is_not_well_formed_ends_the_game_before_it(tag: str, event: str, tmp_path: Path) -> None:
@@ -528,6 +549,16 @@ def test_a_tag_that_is_not_well_formed_ends_the_game_before_it(tag: str, event: 
     assert complaints == []
     assert (first.event, len(first.record.moves)) == ("first", 3)
     assert (second.event, second.record.white, len(second.record.moves)) == (event, "Ann", 2)
+    assert second.date[:4] == ("1995" if "Date" in tag else "")
+
+
+@pytest.mark.parametrize("tag", ["[Event x]", "[Event]", "[Event 'x'] [Date 'y']", "[ Event x ]"])
+@pytest.mark.parametrize("remark", ["", " {the end}"])
+def test_a_comment_without_end_leaves_the_next_game(tag: str, remark: str) -> None:
+    games, complaints = read(f"1. F5 {{a remark D6\n\n{tag}\n\n1. F5 F6{remark} *\n", "x.pgn")
+    assert games == ["F5F6"]
+    assert len(complaints) == 1
+    assert "a comment has no end" in complaints[0]
 
 
 @pytest.mark.parametrize("name", ["WTHOR-1990-r.pgn.xz", "WTH_1990-python.pgn.xz"])
@@ -557,6 +588,12 @@ def test_the_games_of_a_whole_year_are_those_of_wthor(name: str) -> None:
         "1. f5 d6\n2. c3 d3\n\n3. c4 f4\n4. f6 f3\n",
         "1.F5 2.d6 3.C3\n4.d3 5.C4\n6.f4 7.F6 8.f3 35-29\n",
         "1. f5 d6 2. c3\n2... d3 3. c4 f4\n4. f6 f3\n",
+        "f5 d6 c3 d3\nc4 f4 f6 f3\n",
+        "f5d6c3\n\nd3c4f4\nf6f3\n",
+        "f5\nd6\nc3\nd3\nc4\nf4\nf6\nf3\n",
+        "1. f5 d6 2. c3\nd3 3.\nc4 f4 4. f6 f3\n",
+        "f5 d6 c3\nd3\nc4 f4\nf6 f3\n",
+        "F5-D6-C3-D3\n# half of it\nC4-F4-F6-F3\n35-29\n",
     ],
 )
 def test_a_game_may_take_several_lines(text: str, tmp_path: Path) -> None:
@@ -567,6 +604,48 @@ def test_a_game_may_take_several_lines(text: str, tmp_path: Path) -> None:
     assert complaints == []
     assert [len(game.moves) for game in games] == [8, 3, 8]
     assert parse_game(text, "txt").moves == games[0].moves
+
+
+WRONG_SEQUELS = (
+    "1. f5 d6\n3. c4 zz\n",
+    "1. f5 d6 2. c3 d3\n3. c4 zz\n",
+    "1. f5 d6 2. c3 d3\n3. a1\n4. c4 c3\n",
+    "1. f5 d6 2. c3 d3\n2. c4 c3\n",
+    "1. f5 d6\n4. c4 c3\n",
+    "f5 d6 c3 d3\nc4 zz\nf6 f3\n",
+    "f5 d6 c3 d3\nzz c4\nf4 f6\n",
+    "f5 d6 c3 d3\nc3 f4\n",
+    "f5d6c3\nd3a1\n",
+)
+
+
+@pytest.mark.parametrize("text", WRONG_SEQUELS)
+def test_a_game_whose_next_line_is_wrong_is_refused_as_a_whole(text: str, tmp_path: Path) -> None:
+    games, complaints = read(text + "f5f6e6\n", "x.txt")
+    assert (games, len(complaints)) == (["F5F6E6"], 1)
+    with pytest.raises(BadInput):
+        parse_game(text, "txt")
+    with pytest.raises(BadInput):
+        parse_pasted(text.encode())
+    (tmp_path / "x.txt").write_text(text)
+    dialogue = Dialogue()
+    said, warned = dialogue.both(f"load {tmp_path / 'x.txt'}")
+    assert not said
+    assert warned.count("\n") == 1
+    assert not dialogue.session.game.moves
+
+
+def test_a_bad_line_of_a_list_takes_no_game_along() -> None:
+    games, complaints = read("f5d6\nf5a1\nf5f6a1\nzz\nf5f6\nAnn - Bob\nf5d6c3\n", "x.txt")
+    assert games == ["F5D6", "F5F6", "F5D6C3"]
+    assert [line.split(": ")[1] for line in complaints] == [f"game {n}, line {n}" for n in (2, 3, 4, 6)]
+    games, complaints = read("1. f5d6c3d3\n2. f5f6e6zz\n3. f5f6\n", "x.txt")
+    assert (games, len(complaints)) == (["F5D6C3D3", "F5F6"], 1)
+
+
+def test_a_paste_has_the_games_of_a_file() -> None:
+    for text in ("f5d6\nc4c3\n", "f5 d6 c3 d3\nc4 f4\n", "f5d6c3\nf5f6\n", "1. f5d6\n2. f5f6\n"):
+        assert [moves_of(game.record) for game in parse_pasted(text.encode())] == read(text, "x.txt")[0]
 
 
 def test_the_lines_of_a_numbered_list_are_games(tmp_path: Path) -> None:

@@ -1,0 +1,212 @@
+"""Games as lists of moves, the format txt: a line each, or over several lines; with numbers, remarks and names.
+
+A line that is no game of its own, or whose number says so, goes on with the game before it. If it cannot, that game is
+refused as a whole, because half of it would be a wrong game.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    board_text,
+    first_move,
+    moves_text,
+    parse_board,
+    parse_moves,
+    plain_moves,
+    play_moves,
+    split_result,
+)
+
+from .records import GameRecord, GameText, PlayedMove
+
+_REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)")
+_NUMBER = re.compile(r"\s*(\d{1,3})\s*[.):]")
+_NUMBERS = re.compile(r"\b\d{1,3}\s*[.):]")
+# A colon and an equals sign follow a name, but no move.
+_FIELD_END = re.compile(r"[|\t]|(?<![a-h][1-8])[:=]", re.IGNORECASE)
+
+
+class _Line(NamedTuple):
+    """A line: its ``number`` (0 without one), whether it has several, the board before its moves, the moves, and
+    whether a result follows them.
+
+    Of a line that cannot be read, ``fault`` says why, and ``moves`` has the first move, if the line begins with one.
+    """
+
+    moves: list[int]
+    board: Position | None = None
+    number: int = 0
+    several: bool = False
+    ended: bool = False
+    fault: str = ""
+
+
+def _read_line(text: str) -> _Line:
+    text = _REMARK.sub(" ", plain_moves(text))
+    before, semicolon, after = text.partition(";")
+    board, fault = None, ""
+    if semicolon:
+        try:
+            board, text = parse_board(before), after
+        except BadInput as error:
+            text, fault = before, str(error)
+    try:
+        return _moves_line(text, board)
+    except BadInput as error:
+        fault = fault or str(error)
+    fields = [line for field in _FIELD_END.split(text) if (line := _moves_field(field, board)) and line.moves]
+    if len(fields) == 1:
+        return fields[0]
+    number = _NUMBER.match(text)
+    first = first_move(text[number.end() :] if number else text)
+    return _Line([] if first is None else [first], board, int(number[1]) if number else 0, fault=fault)
+
+
+def _moves_field(text: str, board: Position | None) -> _Line | None:
+    try:
+        return _moves_line(text.strip(' "'), board)
+    except BadInput:
+        return None
+
+
+def _moves_line(text: str, board: Position | None) -> _Line:
+    """Return the line; a number or a result may be all there is. Raises `BadInput`."""
+    number = _NUMBER.match(text)
+    written, result = split_result(text)
+    several = len(_NUMBERS.findall(written)) > 1
+    moves = parse_moves(text) if _NUMBERS.sub("", written).strip() else []
+    return _Line(moves, board, int(number[1]) if number else 0, several, bool(result))
+
+
+class _Game:
+    """A game as far as its lines were read, from the line at ``start``."""
+
+    def __init__(self, start: int, line: _Line) -> None:
+        self.start = start
+        self.line = line
+        self.first = START if line.board is None else line.board
+        self.moves: list[int] = []
+        self.written = 0
+        """Number of moves as they were given; ``moves`` has the missing passes too."""
+        self.last = self.first
+        self.lines = 0
+        self.ended = False
+        self.fault = line.fault
+        self.unread: list[tuple[int, int, str]] = []
+        """The lines after the game that are no moves: where they begin, their numbers, and what is wrong."""
+        if not self.fault:
+            try:
+                self.add(line)
+            except BadInput as error:
+                self.fault = str(error)
+
+    def add(self, line: _Line) -> None:
+        """Add the moves of a line; raises `BadInput` if one is illegal, and then adds none."""
+        played = play_moves(self.last, line.moves)
+        self.moves += played.moves
+        self.written += len(line.moves)
+        self.last = played.last
+        self.lines += 1
+        self.ended = line.ended or self.last.over
+
+    def has_number(self, number: int) -> bool:
+        """Return whether the game's next move has this number, which counts two moves or one."""
+        counts = {self.written, len(self.moves)}
+        return number in {count // 2 + 1 for count in counts} | {count + 1 for count in counts}
+
+    def may_go_on(self, line: _Line) -> bool:
+        """Return whether the line could go on with the game: whether its first move begins no game, or has a square
+        that the game has not taken yet.
+        """
+        if self.ended or not line.moves:
+            return False
+        first = line.moves[0]
+        taken = self.last.player | self.last.opponent
+        return not START.moves >> first & 1 or not (taken >> first & 1 or first in self.line.moves[:1])
+
+    def texts(self) -> Iterator[GameText]:
+        board = [] if self.first == START else [("BOARD", board_text(self.first))]
+        yield GameText(self.start, [*board, ("", moves_text(self.moves))], self.fault)
+        for start, _, fault in self.unread:
+            yield GameText(start, [], fault)
+
+
+def move_lists(text: str) -> Iterator[GameText]:
+    """Yield the games of a text of moves, each as one line of moves with its passes, after the ``BOARD`` if it is not
+    the standard start. A game that cannot be read, and a line that belongs to none, have a ``fault``.
+    """
+    at = 0
+    game: _Game | None = None
+    for number, words in enumerate(text.splitlines(keepends=True), 1):
+        start, at = at, at + len(words)
+        if words.strip()[:1] in ("", "#", "%", ";") or words.strip().startswith("//"):
+            continue
+        line = _read_line(words)
+        if line.board is None and not line.moves:
+            if game and line.fault:
+                game.unread.append((start, number, line.fault))
+            elif game:
+                game.ended = game.ended or line.ended
+            elif line.fault:
+                yield GameText(start, [], line.fault)
+        elif game and _goes_on(game, line, number):
+            continue
+        else:
+            if game:
+                yield from game.texts()
+            game = _Game(start, line)
+    if game:
+        yield from game.texts()
+
+
+def _goes_on(game: _Game, line: _Line, number: int) -> bool:
+    """Return whether a line of this ``number`` is a part of the game, and add it. If it is a part that does not fit,
+    the game gets a ``fault``.
+    """
+    if line.board is not None or line.number == 1 or not game.may_go_on(line):
+        return False
+    alone = not line.fault and _is_game(line.moves)
+    numbered = line.number > 0
+    wrong, at = line.fault, number
+    # A single move is hardly a game, and a game over several lines, or with several numbers, goes on.
+    sequel = not alone or game.lines > 1 or game.line.several or len(line.moves) == 1
+    if not game.fault and not wrong and (game.has_number(line.number) if numbered else sequel):
+        try:
+            # What could not be read may have had moves.
+            if not game.unread:
+                game.add(line)
+                return True
+            play_moves(game.last, line.moves)
+            _, at, wrong = game.unread[0]
+        except BadInput as error:
+            wrong = str(error)
+    # The lines of a numbered list are games.
+    if alone and (not numbered or (line.number == game.line.number + 1 and not game.line.several)):
+        return False
+    game.fault = game.fault or f"line {at}: {wrong or f'the number {line.number} is not that of its next move'}"
+    game.unread.clear()
+    return True
+
+
+def _is_game(moves: list[int]) -> bool:
+    try:
+        return bool(play_moves(START, moves))
+    except BadInput:
+        return False
+
+
+def txt_game(text: GameText) -> GameRecord:
+    """Return a game of `move_lists`. Raises `BadInput`."""
+    if text.fault:
+        raise BadInput(text.fault)
+    tags = text.tags()
+    initial = parse_board(tags["BOARD"]) if "BOARD" in tags else START
+    moves = play_moves(initial, parse_moves(tags[""])).moves
+    return GameRecord(initial, tuple(PlayedMove(move, 0.0) for move in moves))
