@@ -6,6 +6,7 @@ After the end of the input all requests are still answered; searches without a b
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.rows import ADMIN
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY
-from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.messages import RequestError, readable_id
 
 from .dialects import Spoken
 from .interrupt import UNBOUNDED_GRACE_S
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from .streams import DialogueOutput
 
 _POLL_S = 0.005
+_KEY = re.compile(r'\s*[{,]\s*"([^"\\]*)"\s*:\s*')
+_VALUE_END = re.compile(r"\s*[,}]")
 
 TOO_LONG = "a line of "
 """How the reader's error for a too long line begins."""
@@ -100,7 +103,7 @@ class JsonLinesDialect:
         try:
             message = json.loads(text)
         except (ValueError, RecursionError) as error:
-            self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)} is not JSON: {error}")))
+            self._reply(refusal(_id_in(text), RequestError("bad_request", f"{quoted(text)} is not JSON: {error}")))
             return
         if not isinstance(message, dict):
             self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)}: expected a JSON object")))
@@ -137,6 +140,19 @@ class JsonLinesDialect:
                 self._output.flush()
             except OSError as error:
                 self._lost, self._ending = error, True
+
+
+def _id_in(text: str) -> str | int | None:
+    """Return the id of a request that is no JSON; None if it is not found, as behind what cannot be read."""
+    at = 0
+    try:
+        while key := _KEY.match(text, at):
+            value, at = json.JSONDecoder().raw_decode(text, key.end())
+            if key[1] == "id" and _VALUE_END.match(text, at):
+                return readable_id({"id": value})
+    except (ValueError, RecursionError):
+        return None
+    return None
 
 
 def _plain(value: Any) -> Any:

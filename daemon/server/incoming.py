@@ -12,7 +12,7 @@ from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE
 from desdaemon.protocol.wire.messages import REPEATABLE, RequestError, readable_id
 from desdaemon.server.transport.outbox import Outgoing
-from desdaemon.server.transport.zmtp import Frame
+from desdaemon.server.transport.zmtp import Frame, LargeFrame
 
 from .peers import REVOKED, SocketClient
 
@@ -40,7 +40,16 @@ def _only_asks(body: Frame) -> bool:
 
     Thousands of requests may wait, so this one is not parsed: the operation's name is searched for.
     """
-    return isinstance(body, int) or (codec.is_structured(body) and _ASKING.search(body) is not None)
+    return isinstance(body, LargeFrame) or (codec.is_structured(body) and _ASKING.search(body) is not None)
+
+
+def _id_in(body: bytes) -> str | int | None:
+    """Return the id of a request that is refused undecoded; ``body`` may be its beginning. None if it is not found."""
+    return readable_id({"id": codec.find_value(body, "id")})
+
+
+def _excess(size: int) -> RequestError:
+    return RequestError("too_large", f"a body of {size} bytes: expected at most {LARGEST_BODY}")
 
 
 class Incoming:
@@ -70,10 +79,10 @@ class Incoming:
             self._refuse(peer, (b"",) if frames[0] == b"" else (), wrong)
             return
         try:
-            if isinstance(body, int) or (codec.is_structured(body) and len(body) > LARGEST_BODY):
-                size = body if isinstance(body, int) else len(body)
-                excess = RequestError("too_large", f"a body of {size} bytes: expected at most {LARGEST_BODY}")
-                self._refuse(peer, prefix, excess)
+            if isinstance(body, LargeFrame):
+                self._refuse(peer, prefix, _excess(body.size), _id_in(body.head))
+            elif codec.is_structured(body) and len(body) > LARGEST_BODY:
+                self._refuse(peer, prefix, _excess(len(body)), _id_in(body))
             elif codec.is_structured(body):
                 self._take_request(peer, prefix, body)
             elif peer.role:
@@ -85,9 +94,9 @@ class Incoming:
 
     def _take_request(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
         try:
-            message = codec.decode(body)
+            message = codec.decode_request(body)
         except codec.WireError as error:
-            self._refuse(peer, prefix, RequestError("bad_request", str(error)))
+            self._refuse(peer, prefix, RequestError("bad_request", str(error)), _id_in(body))
             return
         if not peer.role:
             self._refuse(peer, prefix, REVOKED, readable_id(message))

@@ -5,6 +5,7 @@ Only this module uses msgpack, whose decoder raises half a dozen unrelated excep
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -15,9 +16,9 @@ from desdaemon.protocol.errors import BadInput
 _LARGEST_MAP = 4096
 _PACKED_AT_ONCE = 16 << 10
 _NAMES = {str}
-_LONGEST_LIST = 1 << 12
+_LONGEST_LIST = 1 << 15
 _MOST_CONTAINERS = 1 << 15
-_CONTAINER_MARKS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))
+_MOST_KEYS = 64
 
 
 class _Threads(threading.local):
@@ -100,15 +101,58 @@ def packed_text(text: str) -> bytes:
 def decode(body: bytes) -> dict[str, Any]:
     """Return the message of a frame; raises `WireError` unless it is one map with strings as keys.
 
-    Too many values and too deep nesting raise it too. Extension types are accepted like other values.
+    Too deep nesting raises it too. Extension types are accepted like other values.
     """
-    # To decode a million maps would take a tenth of a second; to count bytes that may begin one takes no time.
-    if len(body) > _MOST_CONTAINERS and len(body) - len(body.translate(None, _CONTAINER_MARKS)) > _MOST_CONTAINERS:
-        raise WireError("the body holds more maps and lists than any request")
+    return _decoded(body)
+
+
+def decode_request(body: bytes) -> dict[str, Any]:
+    """Return the message of a frame as `decode` does; raises `WireError` also if it has more entries in a map or list,
+    or more maps and lists, than any request.
+    """
+    bounds: dict[str, Any] = {"max_array_len": _LONGEST_LIST, "max_map_len": _LARGEST_MAP}
+    if len(body) > _MOST_CONTAINERS:
+        numbers = itertools.count(1)
+
+        def counted(container: Any) -> Any:
+            if next(numbers) > _MOST_CONTAINERS:
+                raise WireError("the body holds more maps and lists than any request")
+            return container
+
+        bounds |= {"object_hook": counted, "list_hook": counted}
+    return _decoded(body, **bounds)
+
+
+def _decoded(body: bytes, **bounds: Any) -> dict[str, Any]:
     try:
-        message = msgpack.unpackb(body, max_array_len=_LONGEST_LIST, max_map_len=_LARGEST_MAP)
+        # Nested lists that announce more than the body has would take the memory of all that they announce.
+        _unpacker(body).skip()
+        message = msgpack.unpackb(body, **bounds)
+    except WireError:
+        raise
     except Exception as error:
         raise WireError(f"the body is not msgpack: {type(error).__name__} {error}"[:200].rstrip()) from None
     if not isinstance(message, dict) or not set(map(type, message)) <= _NAMES:
         raise WireError("the body is not a map with names for keys: expected {v, id, op, args}")
     return message
+
+
+def find_value(body: bytes, name: str) -> Any:
+    """Return the value of a key of a map that cannot be decoded or is cut off; None if it is not found, or is no
+    scalar.
+    """
+    try:
+        unpacker = _unpacker(body, max_array_len=0, max_map_len=0)
+        for _ in range(min(unpacker.read_map_header(), _MOST_KEYS)):
+            if unpacker.unpack() == name:
+                return unpacker.unpack()
+            unpacker.skip()
+    except Exception:
+        return None
+    return None
+
+
+def _unpacker(body: bytes, **bounds: Any) -> Any:
+    unpacker = msgpack.Unpacker(max_buffer_size=len(body), **bounds)
+    unpacker.feed(body)
+    return unpacker

@@ -56,4 +56,4 @@ def test_longer_lists_than_any_operation_takes_are_not_decoded() -> None:
     for what in (["f5"] * 100_000, {str(number): 0 for number in range(5000)}):
         body = msgpack.packb({"v": 1, "id": 1, "op": "legal", "args": {"moves": what}})
         with pytest.raises(codec.WireError):
-            codec.decode(body)
+            codec.decode_request(body)

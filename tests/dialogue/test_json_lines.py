@@ -54,9 +54,14 @@ def test_lines_that_are_no_requests() -> None:
         b'{"v":1,"id":1,"op":"ping","args":[' * 2000,
         b"[" * 9999,
         b'{"v":1,"id":"\\ud800","op":"ping"}',
+        b'{"v": 1, "op": "ping", "id": "x", "args": {"level": 05}}',
+        b'{"args": {"id": 9}, "id": 12',
+        b'{"args": {"id": 9',
     ]
     found = replies(b"\n".join(lines) + b"\n" + request("after", "ping"))
-    assert [reply["error"]["code"] for reply in found[None]] == ["bad_request"] * 8
+    assert [reply["error"]["code"] for reply in found[None]] == ["bad_request"] * 9
+    # Of requests that break off or are nested too deep, those whose id can be read are refused by it.
+    assert [found[each][0]["error"]["code"] for each in (1, "x")] == ["bad_request"] * 2
     assert found["after"][0]["type"] == "final"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import tracemalloc
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,8 @@ def test_what_is_no_connection_file_is_told_by_name(content: bytes, tmp_path: Pa
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_map_or_one_kind_of_error(body: bytes) -> None:
     try:
-        message: object = codec.decode(body)
+        message: object = codec.decode_request(body)
+        assert message == codec.decode(body)
     except codec.WireError as error:
         message = error
     assert isinstance(message, dict | codec.WireError)
@@ -75,7 +78,30 @@ NO_MESSAGES = (
 @pytest.mark.parametrize("body", NO_MESSAGES, ids=range(len(NO_MESSAGES)))
 def test_what_is_no_map_with_names_for_keys_is_refused(body: bytes) -> None:
     with pytest.raises(codec.WireError):
-        codec.decode(body)
+        codec.decode_request(body)
+
+
+def test_a_reply_may_be_longer_than_any_request() -> None:
+    reply = {"data": {"lines": [{} for _ in range(100_000)]}}
+    assert codec.decode(codec.encode(reply)) == reply
+
+
+@pytest.mark.parametrize("decode", [codec.decode, codec.decode_request])
+def test_lists_that_announce_more_than_they_have_take_no_memory(decode: Callable[[bytes], object]) -> None:
+    tracemalloc.start()
+    with pytest.raises(codec.WireError):
+        decode(b"\x81\xa1a" + b"\xdc\x7f\xff" * 1000)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+@settings(max_examples=200)
+@given(MESSAGES, st.integers(0, 300))
+def test_the_id_of_a_message_that_is_cut_off_is_found_or_nothing(message: dict[str, object], size: int) -> None:
+    whole = codec.encode({**message, "id": 7})
+    assert codec.find_value(whole, "id") == 7
+    assert codec.find_value(whole[:size], "id") in (7, None)
+    assert codec.find_value(whole[:size][::-1], "id") in (7, None)
 
 
 @pytest.mark.parametrize("value", [b"\xd4\x05\x00", b"\xd6\xff\x00\x00\x00\x00", b"\xc7\x00\x05"])

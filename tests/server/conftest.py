@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from looped import Loop
 from served import Peer, Served, serving
+
+from desdaemon.core.requests.request import ServerLimits
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +31,18 @@ def admin(daemon: Served) -> Iterator[Peer]:
 def editor(daemon: Served) -> Iterator[Peer]:
     with Peer(daemon.tcp) as peer:
         yield peer
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Loop]]:
+    """Makes loops of sockets with other limits than the usual ones."""
+    loops: list[Loop] = []
+
+    def made(**limits: int) -> Loop:
+        loops.append(Loop(tmp_path, ServerLimits(**limits)))
+        return loops[-1]
+
+    yield made
+    for loop in loops:
+        loop.close()
+        assert loop.counters.get("mistakes", 0) == 0

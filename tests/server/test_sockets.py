@@ -5,69 +5,26 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 import zmq
 from hypothesis import given
 from hypothesis import strategies as st
-from operated import Operated
+from looped import Loop
 from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
 from served import Peer
 from waits import until
 
-from desdaemon.core.requests.request import ServerLimits
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.server import sockets
-from desdaemon.server.endpoints import open_acceptors
 from desdaemon.server.incoming import may_have_effect
-from desdaemon.server.sockets import Sockets
 
 LARGEST_OUTBOXES = 64 << 20
 
 ENDLESS = {"depth": 37, "book": "ignore"}
-
-
-class Loop:
-    """The sockets of an operated daemon, on a thread."""
-
-    def __init__(self, folder: Path, limits: ServerLimits) -> None:
-        self.daemon = Operated(folder, limits=limits)
-        services = self.daemon.services
-        self.acceptors = open_acceptors(f"ipc://{folder}/s", ["tcp://127.0.0.1:0"], None, insecure=False)
-        self.ipc, self.tcp = (acceptor.endpoints[0] for acceptor in self.acceptors)
-        self.sockets = Sockets(self.acceptors, services.operations, services.texts, services.health, lambda: None)
-        self.thread = threading.Thread(target=self.sockets.run)
-        self.thread.start()
-
-    @property
-    def counters(self) -> dict[str, int]:
-        return self.daemon.services.health.counters
-
-    @property
-    def searching(self) -> int:
-        return self.daemon.services.scheduler.running + self.daemon.services.scheduler.queued
-
-    def close(self) -> None:
-        self.sockets.stop()
-        self.thread.join()
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., Loop]]:
-    loops: list[Loop] = []
-
-    def made(**limits: int) -> Loop:
-        loops.append(Loop(tmp_path, ServerLimits(**limits)))
-        return loops[-1]
-
-    yield made
-    for loop in loops:
-        loop.close()
-        assert loop.counters.get("mistakes", 0) == 0
 
 
 @pytest.mark.parametrize("scheme", ["ipc", "tcp"])

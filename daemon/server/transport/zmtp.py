@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 MORE, LONG, COMMAND = 1, 2, 4
 """Flags of a frame."""
@@ -32,8 +32,17 @@ _LONGEST_SUBSCRIPTION = 256
 _MOST_PONGS_WAITING = 4096
 _LONGEST_PING_CONTEXT = 16
 
-Frame = bytes | int
-"""The content of a frame, or the size of one that was too large to keep."""
+
+class LargeFrame(NamedTuple):
+    """A frame that was too large to keep: its size, and the first `HEAD_KEPT` bytes of its content."""
+
+    size: int
+    head: bytes
+
+
+HEAD_KEPT = 256
+
+Frame = bytes | LargeFrame
 
 CONSUMED: tuple[Frame, ...] = ()
 """What `Conversation.next` returns for bytes that were no message, such as a command."""
@@ -156,7 +165,9 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Of a frame over ``largest_kept`` bytes keep only the size; with ``security`` such a frame is a violation."""
+        """Of a frame over ``largest_kept`` bytes, which must be more than `HEAD_KEPT`, keep a `LargeFrame`; with
+        ``security`` such a frame is a violation.
+        """
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -170,7 +181,7 @@ class Conversation:
         self._missing = 0
         self._frames: list[Frame] = []
         self._skip = 0
-        self._skipped = 0
+        self._skipped: LargeFrame | None = None
         self._flags = 0
         self.open = False
         self.peer_type = b""
@@ -192,7 +203,7 @@ class Conversation:
     @property
     def has_input(self) -> bool:
         """Whether `next` may return a message."""
-        return self._at < len(self._buffer) or (self._skipped > 0 and self._skip == 0)
+        return self._at < len(self._buffer) or (self._skipped is not None and self._skip == 0)
 
     @property
     def unread(self) -> bytes | None:
@@ -218,15 +229,15 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """Return the frames of the next message, at most three; a third frame is replaced by 0, a frame too large to
-        keep by its size.
+        """Return the frames of the next message, at most three; a third frame is replaced by b"", a frame too large
+        to keep by a `LargeFrame`.
 
         Returns `CONSUMED` for bytes that end no message for the caller, such as a command or a subscription, and None
         if bytes are missing. Raises `Violation` if the peer broke the protocol or may not connect.
         """
         if not self._greeted:
             return self._greet()
-        if self._skipped:
+        if self._skipped is not None:
             return self._end_of_skipped()
         buffer, at = self._buffer, self._at
         available = len(buffer) - at
@@ -249,7 +260,13 @@ class Conversation:
             raise Violation("size")
         end = begin + size
         if size > self._largest_kept:
-            return self._begin_to_skip(flags, size, end)
+            if begin + HEAD_KEPT > len(buffer):
+                self._wait_for(begin + HEAD_KEPT - at)
+                return None
+            self._flags, self._skipped = flags, LargeFrame(size, buffer[begin : begin + HEAD_KEPT])
+            self._skip = max(0, end - len(buffer))
+            self._at = min(end, len(buffer))
+            return self._end_of_skipped()
         if end > len(buffer):
             self._wait_for(end - at)
             return None
@@ -269,18 +286,11 @@ class Conversation:
             self._missing = size
         self._buffer, self._at = b"", 0
 
-    def _begin_to_skip(self, flags: int, size: int, end: int) -> tuple[Frame, ...] | None:
-        self._flags = flags
-        self._skipped = size
-        self._skip = max(0, end - len(self._buffer))
-        self._at = min(end, len(self._buffer))
-        return self._end_of_skipped()
-
     def _end_of_skipped(self) -> tuple[Frame, ...] | None:
-        if self._skip:
+        if self._skip or self._skipped is None:
             return None
-        size, self._skipped = self._skipped, 0
-        return CONSUMED if self._flags & COMMAND else self._take(self._flags, size)
+        skipped, self._skipped = self._skipped, None
+        return CONSUMED if self._flags & COMMAND else self._take(self._flags, skipped)
 
     def _take(self, flags: int, content: Frame) -> tuple[Frame, ...]:
         if flags & COMMAND:
@@ -289,7 +299,7 @@ class Conversation:
             return CONSUMED
         frames = self._frames
         if len(frames) < _FRAMES_KEPT:
-            frames.append(content if len(frames) < _FRAMES_KEPT - 1 else 0)
+            frames.append(content if len(frames) < _FRAMES_KEPT - 1 else b"")
         if flags & MORE:
             return CONSUMED
         whole = tuple(frames)

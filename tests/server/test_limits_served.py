@@ -1,0 +1,262 @@
+"""The limits that docs/protocol.md gives, each reached over a real socket: at the limit a request is answered, one step
+beyond it is refused, and the refusal has the request's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+import pytest
+from looped import Loop
+from raw_zmtp import GREETING, MORE, PING, RawPeer, frame, ready, request
+from served import ENDLESS, Peer
+
+from desdaemon.protocol.rows import LISTS, Argument
+from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, OPERATIONS
+
+REFUSALS = ("bad_request", "too_large")
+
+
+@pytest.fixture
+def loop(make: Callable[..., Loop]) -> Loop:
+    return make()
+
+
+def refused(peer: Peer, code: str, op: str, args: object, *, field: str | None = None, **envelope: Any) -> None:
+    asked = peer.request(op, args, **envelope)
+    reply = peer.reply()
+    error = reply.get("error", {})
+    assert (reply["id"], error.get("code"), error.get("field")) == (asked, code, field), (op, str(args)[:200], reply)
+
+
+def sent(peer: Peer, body: bytes) -> dict[str, Any]:
+    peer.send(body)
+    return peer.reply()
+
+
+# --- arguments
+
+
+def bounds(argument: Argument) -> tuple[list[Any], list[Any]] | None:
+    """Values at the limits of an argument, and values beyond them; None if it has no limits."""
+    if argument.kind == "int":
+        return [argument.low, argument.high], [argument.low - 1, argument.high + 1]
+    if argument.kind == "text":
+        return ["x" * argument.high], ["x" * (argument.high + 1)]
+    if argument.kind in LISTS:
+        item: Any = {"moves": "f5", "texts": "x", "ints": max(argument.low, 0), "maps": {}}[argument.kind]
+        return [[item] * argument.high], [[item] * (argument.high + 1)]
+    if argument.kind == "id":
+        return ["ж" * 32, 0, 2**64 - 1], ["ж" * 32 + "x", -1]
+    return None
+
+
+def test_arguments_at_their_limits_are_taken_and_beyond_them_refused(loop: Loop) -> None:
+    reached = 0
+    with Peer(loop.ipc) as peer:
+        for operation in OPERATIONS:
+            last = operation.arguments[-1].name if operation.arguments else ""
+            for argument in operation.arguments:
+                at, beyond = bounds(argument) or ([], [])
+                for value in at:
+                    # A list is no value of any other argument, and arguments are checked in their order.
+                    other = next(each.name for each in operation.arguments if each.kind not in LISTS) or last
+                    wrong = "_" if other == argument.name else other
+                    if wrong != "_":
+                        refused(peer, "bad_request", operation.name, {argument.name: value, wrong: [[]]}, field=wrong)
+                for value in beyond:
+                    code = "too_large" if argument.kind == "text" else "bad_request"
+                    refused(peer, code, operation.name, {argument.name: value}, field=argument.name)
+                    reached += 1
+    assert reached > 100
+
+
+ANSWERED: list[tuple[str, dict[str, Any]]] = [
+    ("analyze.batch", {"items": [{"id": "ж" * 8, "moves": "f5d6"}] * 20_000, "depth": 1}),
+    ("analyze", {"positions": [{"moves": "f5"}] * 1000, "multipv": 4, "depth": 1}),
+    ("analyze", {"moves": "f5", "plies": [1] * 128, "depth": 1}),
+    ("analyze", {"depth": 1, "multipv": 64, "allow": ["f5"] * 64}),
+    ("book.get", {"positions": [{"moves": "f5"}] * 1000}),
+    ("text", {"line": "#" * 65_536}),
+]
+BEYOND: list[tuple[str, str, dict[str, Any], str]] = [
+    ("bad_request", "analyze.batch", {"items": [{"id": "ж" * 8, "moves": "f5d6"}] * 20_001, "depth": 1}, "items"),
+    ("too_large", "analyze", {"positions": [{"moves": "f5"}] * 801, "multipv": 5, "depth": 1}, "positions"),
+    ("too_large", "games.get", {"positions": [{}] * 81, "games": 50}, "games"),
+]
+
+
+def test_the_longest_lists_are_answered(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        peer.final("book.new", {"level": 1, "depth": 20})
+        for op, args in ANSWERED:
+            assert peer.ask(op, args)["type"] == "final", op
+        job = peer.final("jobs")["jobs"][-1]["job"]
+        assert peer.final("batch.results", {"job": job, "limit": 1000})["items"] == 20_000
+
+
+def test_one_item_more_is_refused_by_the_id_of_its_request(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        for code, op, args, field in BEYOND:
+            refused(peer, code, op, args, field=field)
+
+
+# --- bodies
+
+
+def unknown(value: Any, id: object = 7) -> bytes:
+    return bytes(msgpack.packb({"v": 1, "id": id, "op": "ping", "args": {"x": value}}))
+
+
+def test_entries_of_maps_and_lists(loop: Loop) -> None:
+    entries: dict[str, Any] = {str(number): 0 for number in range(4096)}
+    # The message, its arguments and the list are three of the maps and lists.
+    rest = (1 << 15) - 3
+    with Peer(loop.ipc) as peer:
+        for answered in (entries, [0] * (1 << 15), [[]] * rest, [{"": ""}] * rest, [[[]]] * (rest // 2)):
+            reply = sent(peer, unknown(answered))
+            assert (reply["id"], reply["type"]) == (7, "final"), str(reply)[:300]
+        for number, beyond in enumerate(
+            ({**entries, "": 0}, [0] * ((1 << 15) + 1), [[]] * (rest + 1), [{"": ""}] * (rest + 1), [[[]]] * (1 << 14))
+        ):
+            reply = sent(peer, unknown(beyond, f"id {number}"))
+            assert (reply["id"], reply["error"]["code"]) == (f"id {number}", "bad_request")
+
+
+def test_text_of_any_language_is_no_map(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        assert sent(peer, unknown("Ø棋黒О" * 60_000))["type"] == "final"
+
+
+UNREADABLE = (
+    b"\x83\xa1v\x01\xa2id\x05\xa4args\x81\xa1x" + b"\x91" * 5000,
+    b"\x83\xa1v\x01\xa2id\x05\xa2op\xa4pi",
+    b"\x82\xa4args\x81\xa1x\xdc\x80\x00" + b"\xc0" * 32_768 + b"\xa2id\x05",
+    b"\x82\xa2id\x05\x01\x01",
+    b"\x81\xa2id\x05\x00",
+)
+
+
+@pytest.mark.parametrize("body", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_a_message_that_cannot_be_decoded_is_refused_by_its_id(loop: Loop, body: bytes) -> None:
+    with Peer(loop.ipc) as peer:
+        reply = sent(peer, body)
+        assert (reply["id"], reply["error"]["code"]) == (5, "bad_request")
+
+
+def test_ids_that_cannot_be_echoed_are_left_out(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        for id in ("a" * 64, "ж" * 32, 0, 2**64 - 1):
+            assert sent(peer, unknown(0, id))["id"] == id
+        for id in ("a" * 65, "ж" * 33, -1, [5] * 5000, {"id": 5}, b"x", 0.5):
+            for body in (unknown(0, id), unknown(0, id)[:-1]):
+                reply = sent(peer, body)
+                assert (reply["id"], reply["error"]["code"]) == (None, "bad_request")
+
+
+@pytest.mark.parametrize("delimiter", [b"", frame(b"", MORE)], ids=["alone", "delimited"])
+def test_bodies(loop: Loop, delimiter: bytes) -> None:
+    def body(size: int) -> bytes:
+        least = len(unknown(bytes(1 << 16)))
+        return unknown(bytes((1 << 16) + size - least))
+
+    with RawPeer(loop.ipc).greet() as peer:
+        for size, code in (
+            (1 << 20, ""),
+            ((1 << 20) + 1, "too_large"),
+            ((1 << 20) + 65, "too_large"),
+            (4 << 20, "too_large"),
+        ):
+            message = body(size)
+            assert len(message) == size
+            # The head of a large frame may come in pieces.
+            whole = delimiter + frame(message)
+            for piece in (whole[:5], whole[5:30], whole[30:]):
+                peer.send(piece)
+            if delimiter:
+                assert peer.frame() == (MORE, b"")
+            reply = peer.reply()
+            assert (reply["id"], reply.get("error", {}).get("code", "")) == (7, code)
+        peer.send(frame(body((4 << 20) + 1))[:100])
+        assert peer.closed
+
+
+def test_lines(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        assert peer.text("#" * 65_536) == ""
+        assert peer.text("#" * 65_537) == "WARNING: a line of 65537 bytes: expected at most 65536\n"
+
+
+def test_identities(loop: Loop) -> None:
+    with RawPeer(loop.ipc).greet(identity=b"a" * 255) as peer:
+        peer.send(request(1, "ping"))
+        assert peer.reply()["id"] == 1
+    with RawPeer(loop.ipc) as peer:
+        peer.send(GREETING + ready(identity=b"a" * 256))
+        assert peer.closed
+
+
+@pytest.mark.parametrize("beyond", [b"\x01", b"\x01" + bytes(257)], ids=["number", "size"])
+def test_subscriptions(loop: Loop, beyond: bytes) -> None:
+    with RawPeer(loop.ipc + "-events").greet(b"SUB") as peer:
+        number = 64 if len(beyond) == 1 else 1
+        peer.send(frame(b"\x01" + b"t" * 256) * number)
+        # The one who sent so much has been read once it gets the PONG.
+        peer.send(PING)
+        assert peer.frame()[1] == b"\x04PONG"
+        loop.sockets.publish("t" * 300, {})
+        assert peer.frame() == (MORE, b"t" * 300)
+        peer.frame()
+        peer.send(frame(beyond))
+        assert peer.closed
+
+
+# --- load
+
+
+def test_requests_in_flight(make: Callable[..., Loop]) -> None:
+    with Peer(make(in_flight=3).ipc) as peer:
+        asked = [peer.request("analyze", ENDLESS) for _ in range(3)]
+        refused(peer, "busy", "analyze", ENDLESS)
+        assert peer.final("cancel", {"all": True})["number"] == len(asked)
+
+
+@pytest.mark.parametrize("limit", ["queue", "key_queue"])
+def test_positions_in_flight(make: Callable[..., Loop], limit: str) -> None:
+    with Peer(make(**{limit: 8}).ipc) as peer:
+        assert peer.ask("analyze", {"positions": [{}] * 8, "depth": 1})["type"] == "final"
+        refused(peer, "busy", "analyze", {"positions": [{}] * 9, "depth": 1})
+
+
+def test_batches(make: Callable[..., Loop]) -> None:
+    with Peer(make(batches=2).ipc) as peer:
+        for _ in range(2):
+            peer.final("analyze.batch", {"items": [{}], "depth": 1})
+        refused(peer, "busy", "analyze.batch", {"items": [{}], "depth": 1})
+
+
+def test_bytes_of_batches(make: Callable[..., Loop]) -> None:
+    with Peer(make(batch_bytes=100_000).ipc) as peer:
+        peer.final("analyze.batch", {"items": [{}], "depth": 1})
+        refused(peer, "busy", "analyze.batch", {"items": [{}] * 1000, "depth": 1})
+
+
+def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        for number, named in ((20, 20), (21, 20)):
+            keys = {f"key {each}": 0 for each in range(number)}
+            assert len(peer.ask("ping", keys)["warnings"]) == named
+            assert len(peer.ask("ping", {}, **keys)["warnings"]) == named
+
+
+def test_every_operation_that_needs_no_book_is_here() -> None:
+    """The longest lists of operations are in `ANSWERED`: a new list needs a row there."""
+    lists = {
+        (operation.name, argument.name)
+        for operation in BASIC_OPERATIONS
+        for argument in operation.arguments
+        if argument.kind in LISTS and argument.name not in ("allow", "avoid", "plies")
+    }
+    assert lists == {(op, name) for op, args in (*ANSWERED, *(row[1:3] for row in BEYOND)) for name in args} & lists
