@@ -1,4 +1,6 @@
-"""The daemon that the gateway starts if no endpoint is named. Its socket is removed at the end, its data are kept."""
+"""The daemon of a program: one that its command line names, or one that is started for it, whose socket is removed at
+the end and whose data are kept.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from desdaemon.clients.arguments import Parser, whole
 from desdaemon.clients.connection import started
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.match.engine_process import OWN_COMMAND
@@ -22,10 +26,55 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, platform
 from desdaemon.protocol.wire.connection import ConnectionFile
 
+if TYPE_CHECKING:
+    import argparse
+
+_OURS = ("book", "threads", "eval_file")
 _START_S = 300.0
 """Seconds for the start; the first one on a machine compiles the engine."""
 
 _END_S = 20.0
+
+
+def add_daemon_options(parser: Parser) -> None:
+    """Add the arguments that name a daemon, or say what the daemon is like that is started."""
+    add = parser.add_argument
+    add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
+    add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
+    add("--server-key", metavar="KEY", help="that daemon's public key, if the key file lacks it")
+    add("--book", metavar="FILE", help="the book of the daemon that is started; by default the one that ships")
+    add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
+    add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
+
+
+def check_daemon_options(parser: Parser, named: argparse.Namespace) -> None:
+    """End the program with status 2 if those arguments contradict each other."""
+    for name in _OURS if named.endpoint else ("key", "server_key"):
+        if getattr(named, name) is not None:
+            parser.error(f"--{name.replace('_', '-')} {'excludes' if named.endpoint else 'needs'} an ENDPOINT")
+
+
+@contextlib.contextmanager
+def daemon_of(named: argparse.Namespace) -> Iterator[str]:
+    """Yield, in a context manager, the endpoint of the daemon to use: the one that the options name, or a new daemon's.
+
+    A new daemon ends with the block, its key becomes ``named.key``, and its book is made if the file is missing. Raises
+    `NoDaemon` if daemon or book cannot be made.
+    """
+    if named.endpoint:
+        yield named.endpoint
+        return
+    book = usual_book() if named.book is None else named.book
+    if book not in ("", BUILTIN_BOOK):
+        book = os.path.abspath(book)  # noqa: PTH100
+        if not os.path.exists(book):  # noqa: PTH110
+            make_book(book)
+    options = ["-book-file", book] if book else []
+    options += ["-n", str(named.threads)] if named.threads else []
+    options += ["-eval-file", named.eval_file] if named.eval_file else []
+    with own_daemon(options) as daemon:
+        named.key = daemon.key_file
+        yield daemon.endpoints[0]
 
 
 def usual_book() -> str:

@@ -16,11 +16,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desdaemon.clients.arguments import Parser, print_text, whole
+from desdaemon.clients.arguments import Parser, print_text
 from desdaemon.clients.errors import DaemonError, NoDaemon, told
-from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, folders, logs, platform
+
+from .own_daemon import add_daemon_options, check_daemon_options, daemon_of
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -45,12 +46,7 @@ def command_line() -> Parser:
     """Return the parser of the command line."""
     parser = Parser(prog="desdaemon web", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
-    add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
-    add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
-    add("--server-key", metavar="KEY", help="that daemon's public key, if the key file lacks it")
-    add("--book", metavar="FILE", help="the book of the daemon that is started; by default the one that ships")
-    add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
-    add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
+    add_daemon_options(parser)
     add(
         "--listen",
         default="",
@@ -78,45 +74,17 @@ def main(arguments: list[str]) -> int:
     except ImportError:
         logs.echo(WITHOUT_TORNADO)
         return 1
-    ours = ("book", "threads", "eval_file")
-    for name in ours if named.endpoint else ("key", "server_key"):
-        if getattr(named, name) is not None:
-            parser.error(f"--{name.replace('_', '-')} {'excludes' if named.endpoint else 'needs'} an ENDPOINT")
+    check_daemon_options(parser, named)
     if named.tls_key and not named.tls_certificate:
         parser.error("--tls-key needs --tls-certificate")
     try:
         # Checked first, before a daemon is started or waited for.
         listen, tls = _address(named.listen), _tls(named)
-        with _daemon(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
+        with daemon_of(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
             return runner.run(_serve(named, endpoint, *listen, tls))
     except (BadInput, DaemonError) as error:
         logs.message(told(error), "desdaemon web", level="error")
         return 1
-
-
-@contextlib.contextmanager
-def _daemon(named: argparse.Namespace) -> Iterator[str]:
-    """Yield, in a context manager, the endpoint of the daemon to use: the one that the options name, or a new daemon's.
-
-    A new daemon ends with the block, its key becomes ``named.key``, and its book is made if the file is missing. Raises
-    `NoDaemon` if daemon or book cannot be made.
-    """
-    if named.endpoint:
-        yield named.endpoint
-        return
-    from .own_daemon import make_book, own_daemon, usual_book
-
-    book = usual_book() if named.book is None else named.book
-    if book not in ("", BUILTIN_BOOK):
-        book = os.path.abspath(book)  # noqa: PTH100
-        if not os.path.exists(book):  # noqa: PTH110
-            make_book(book)
-    options = ["-book-file", book] if book else []
-    options += ["-n", str(named.threads)] if named.threads else []
-    options += ["-eval-file", named.eval_file] if named.eval_file else []
-    with own_daemon(options) as daemon:
-        named.key = daemon.key_file
-        yield daemon.endpoints[0]
 
 
 async def _serve(
