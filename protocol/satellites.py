@@ -15,6 +15,7 @@ from desdaemon.protocol.rows import Satellite, load
 SATELLITES = (
     "engine.people",
     "book.explorer",
+    "clients.mcp",
 )
 """The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
 

@@ -39,7 +39,7 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
     clients.bot  clients.analysis  clients.web  clients  cluster  cli
-    engine.people  book.explorer  __main__
+    engine.people  book.explorer  clients.mcp  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 
@@ -50,7 +50,7 @@ RANKS = ORDER.split()
 
 THIRD_PARTY = {
     "daemon": {"zmq", "dask", "distributed", "psutil"},
-    "clients": {"numpy", "zmq", "tornado"},
+    "clients": {"numpy", "zmq", "tornado", "mcp"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
     "protocol": {"msgpack", "psutil"},
@@ -101,6 +101,9 @@ AT_THE_PROMPT = """
     book
     book.explorer
     book.explorer.rows
+    clients
+    clients.mcp
+    clients.mcp.rows
     engine
     engine.people
     engine.people.rows

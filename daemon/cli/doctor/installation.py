@@ -23,7 +23,11 @@ _LEAST_MEMORY = 1 << 30
 _NEWEST_PYTHON = (3, 14)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:>=\s*([0-9.]+))?[^;]*(?:;\s*extra\s*==\s*['\"](\w+)['\"])?")
 _PLATFORM = re.compile(r"sys_platform\s*==\s*['\"](\w+)['\"]")
-_EXTRAS = {"web": "the board in the browser", "cluster": "searches on many machines"}
+_EXTRAS = {
+    "web": "the board in the browser",
+    "cluster": "searches on many machines",
+    "mcp": "tools for language models",
+}
 
 
 def program() -> Iterator[Finding]:

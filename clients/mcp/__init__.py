@@ -1,0 +1,1 @@
+"""`desdaemon mcp`: a daemon's analyses, book and games as tools of the Model Context Protocol."""

@@ -1,0 +1,259 @@
+"""`desdaemon mcp` as a process, asked by the client of the package `mcp`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import IMPORT, ROOT
+from served import ENDLESS, PATIENCE_S, PRETENDING, Peer, Served, heed_signals, serving
+from waits import until
+
+pytest.importorskip("mcp")
+
+import jsonschema
+import mcp
+from mcp.shared.exceptions import MCPError
+
+from desdaemon.clients.mcp.mcp import MOST_CALLS, WITHOUT_MCP
+from desdaemon.protocol.wire.constants import LARGEST_BODY
+
+COMMAND = [sys.executable, "-m", "daemon", "mcp"]
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("daemon"), program=PRETENDING) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def searching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A daemon with the real engine."""
+    with serving(tmp_path_factory.mktemp("searching")) as served:
+        yield served
+
+
+@asynccontextmanager
+async def connected(*arguments: str, **environment: str) -> AsyncIterator[mcp.Client]:
+    """The package's client of a server as a process."""
+    server = mcp.StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], *arguments], env={**os.environ, **environment}, cwd=ROOT
+    )
+    async with mcp.Client(mcp.stdio_client(server)) as client:
+        yield client
+
+
+def talk(daemon: Served, say: Callable[[mcp.Client], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with connected(daemon.ipc) as client:
+            await say(client)
+
+    asyncio.run(asyncio.wait_for(run(), 2 * PATIENCE_S))
+
+
+async def data(client: mcp.Client, name: str, **args: Any) -> dict[str, Any]:
+    """The result of a call that succeeds, the same as text and as data."""
+    found = await client.call_tool(name, args)
+    assert isinstance(found, mcp.types.CallToolResult)
+    assert not found.is_error, found.content
+    [content] = found.content
+    assert isinstance(content, mcp.types.TextContent)
+    assert json.loads(content.text) == found.structured_content
+    answer: dict[str, Any] = found.structured_content
+    return answer
+
+
+async def refusal(client: mcp.Client, name: str, **args: Any) -> str:
+    """What a call that fails is told."""
+    found = await client.call_tool(name, args)
+    assert isinstance(found, mcp.types.CallToolResult)
+    [content] = found.content
+    assert isinstance(content, mcp.types.TextContent)
+    assert found.is_error, content.text
+    return content.text
+
+
+def test_each_tool_answers_in_its_schema(daemon: Served) -> None:
+    async def say(client: mcp.Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"analyze", "legal_moves", "book", "openings"} <= tools.keys()
+        calls: dict[str, list[dict[str, Any]]] = {
+            "analyze": [{}, {"moves": "f5d6c3", "level": 2, "multipv": 3}, {"board": "X" * 64 + " X"}],
+            "legal_moves": [{}, {"moves": "f5"}, {"board": "X" * 64 + " X"}],
+            "book": [{}, {"moves": "f5"}],
+            "openings": [{}, {"line": "tiger"}],
+        }
+        for name, given in calls.items():
+            assert tools[name].description
+            for args in given:
+                jsonschema.validate(args, tools[name].input_schema)
+                found = await data(client, name, **args)
+                jsonschema.validate(found, tools[name].output_schema or {})
+        assert (await data(client, "legal_moves"))["moves"] == ["d3", "c4", "f5", "e6"]
+        assert len((await data(client, "analyze", level=1, multipv=2))["moves"]) == 2
+
+    talk(daemon, say)
+
+
+def test_openings_are_found_by_line_and_by_name(daemon: Served) -> None:
+    async def say(client: mcp.Client) -> None:
+        by_name, by_line = (
+            await data(client, "openings", line="Tigre"),
+            await data(client, "openings", line="f5d6c3d3c4"),
+        )
+        assert by_name == by_line
+        assert by_line["opening"]["names"]["english"] == ["Tiger"]
+        assert "Aubrey" in str(by_line["following"])
+        assert (await data(client, "openings", line="f5"))["opening"] is None
+        assert len((await data(client, "openings"))["following"]) > 80
+
+    talk(daemon, say)
+
+
+def test_what_cannot_be_used_is_told_in_one_line(daemon: Served) -> None:
+    async def say(client: mcp.Client) -> None:
+        for name, args, told in (
+            ("analyze", {"moves": "a1"}, "A1 is illegal"),
+            ("analyze", {"moves": 7}, "expected a text"),
+            ("analyze", {"board": "nonsense"}, "nonsense"),
+            ("analyze", {"level": 61}, "expected a whole number from 0 to 60"),
+            ("analyze", {"level": 10**400}, "expected a whole number"),
+            ("analyze", {"until": "cancelled"}, "analyze takes no 'until'"),
+            ("analyze", {"x" * 100_000: 1}, "analyze takes no 'xxx"),
+            ("legal_moves", {"moves": "f5" * 1000}, "expected at most"),
+            ("book", {"children": False}, "book takes no 'children'"),
+            ("openings", {"line": "xyzzy"}, "expected moves"),
+            ("openings", {"line": ["f5"]}, "expected a text"),
+        ):
+            message = await refusal(client, name, **args)
+            assert told in message
+            assert "\n" not in message
+            assert len(message) < 500
+        with pytest.raises(MCPError, match="no tool"):
+            await client.call_tool("shutdown", {})
+        assert (await data(client, "legal_moves"))["moves"]
+
+    talk(daemon, say)
+
+
+def test_a_call_that_is_cancelled_ends_its_search(searching: Served) -> None:
+    with Peer(searching.ipc) as watcher:
+
+        async def say(client: mcp.Client) -> None:
+            call = asyncio.create_task(client.call_tool("analyze", {**ENDLESS, "time_ms": 10**9}))
+            while not watcher.final("status")["running"]:
+                await asyncio.sleep(0.02)
+            call.cancel()
+            while watcher.final("status")["running"]:
+                await asyncio.sleep(0.02)
+            assert (await data(client, "legal_moves"))["moves"]
+
+        talk(searching, say)
+
+
+def test_calls_beyond_a_limit_are_refused(searching: Served) -> None:
+    async def say(client: mcp.Client) -> None:
+        calls = [
+            asyncio.create_task(client.call_tool("analyze", {**ENDLESS, "time_ms": 10**9}))
+            for _ in range(MOST_CALLS + 3)
+        ]
+        done, waiting = set[asyncio.Task[Any]](), set(calls)
+        while len(done) < 3:
+            ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done |= ended
+        assert all(call.result().is_error and "no answer yet" in call.result().content[0].text for call in done)
+        for call in waiting:
+            call.cancel()
+        await asyncio.wait(waiting)
+
+    talk(searching, say)
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """The server with pipes of our own."""
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    )
+
+
+def greeting(number: int) -> str:
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}) + "\n"
+
+
+def test_lines_that_are_no_messages_are_survived(daemon: Served) -> None:
+    process = started(daemon.ipc)
+    assert process.stdin
+    assert process.stdout
+    for line in ("garbage\n", "[" * 10_000 + "\n", "\x00\n", "7\n", "{}\n", "x" * (2 * LARGEST_BODY) + "\n"):
+        process.stdin.write(line)
+    process.stdin.write(greeting(5))
+    process.stdin.flush()
+    reply = json.loads(process.stdout.readline())
+    assert (reply["id"], reply["result"]["serverInfo"]["name"]) == (5, "desdaemon")
+    out, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (0, "")
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_a_signal_ends_it_while_its_input_is_open(daemon: Served, number: int) -> None:
+    process = started(daemon.ipc)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(greeting(1))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 1
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == 0
+    out, errors = process.communicate()
+    assert (out, errors) == ("", "")
+
+
+def test_a_daemon_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, f"ipc://{tmp_path}/none"], cwd=ROOT, input="", capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no answer within" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_package_it_says_how_to_get_it() -> None:
+    program = "import sys\nsys.modules['mcp'] = None\nfrom desdaemon.cli.main import main\nsys.exit(main(['mcp']))"
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT + program], input="", capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{WITHOUT_MCP}\n")
+
+
+def test_without_an_endpoint_a_daemon_is_started_and_ends_with_it(tmp_path: Path) -> None:
+    async def run(short: str) -> None:
+        folders = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "TMPDIR": short}
+        async with connected("--threads", "1", **folders) as client:
+            known = await data(client, "book", moves="f5")
+            assert known["found"]
+            assert known["children"]
+            assert (await data(client, "analyze", moves="f5", level=10))["moves"][0]["source"] == "book"
+
+    # The path of a socket has to be short.
+    with tempfile.TemporaryDirectory(prefix="d") as short:
+        asyncio.run(asyncio.wait_for(run(short), 5 * PATIENCE_S))
+        until(lambda: not list(Path(short).iterdir()))
