@@ -53,7 +53,7 @@ def chances(player: int, opponent: int, rating: int, line: Sequence[int] = ()) -
     are the moves that led to the position, empty if they are not known.
     """
     with _policy() as policy:
-        return policy.people.probabilities(player, opponent, rating, _last(line))
+        return policy.chances(player, opponent, rating, _last(line))
 
 
 def human_move(player: int, opponent: int, strength: int, seed: int, line: Sequence[int] = ()) -> int:

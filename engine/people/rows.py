@@ -5,8 +5,10 @@ from __future__ import annotations
 from desdaemon.protocol.rows import READER, Argument, Chooser, Feature, Operation, Option, Satellite
 from desdaemon.protocol.wire.arguments import POSITION, number
 
-LEAST_RATING, GREATEST_RATING = 800, 2700
-"""Ratings of people whose moves are known."""
+LEAST_RATING, GREATEST_RATING = 100, 2700
+"""The range of strengths, on the scale of the ratings of WTHOR's players."""
+LEAST_KNOWN = 800
+"""The least rating of people whose moves are known; below it the policy's moves are mixed with a beginner's."""
 
 STRENGTH = Option(
     "strength",

@@ -5,12 +5,17 @@ and the more so the higher the rating. So the chance of each move is multiplied 
 by a search, times a weight: `WEIGHTS` has those with which two strengths score against each other as people do whose
 ratings differ as much. Moves that let the opponent take a corner are made less likely besides: opponents that are
 programs take more of the corners that are left to them than people do.
+
+Below `LEAST_KNOWN` there are no people to learn from. There a strength plays a share of its moves, `SHARES`, as an
+invented beginner does: by lot, a move the likelier the more discs it turns, and squares beside a corner much likelier.
+The other moves are those of `LEAST_KNOWN`.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 
 from desdaemon.engine.limits import Limits
@@ -19,6 +24,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .policy import HumanPolicy
+from .rows import LEAST_KNOWN, LEAST_RATING
 
 RARE = 0.03
 """With a weight, moves are left out that are less likely than this times the chance of the likeliest."""
@@ -31,7 +37,8 @@ SOLVED_EMPTIES = 10
 _HASH_BITS = 14
 
 WEIGHTS = (
-    (800, 0.0),
+    (LEAST_RATING, 0.0),
+    (LEAST_KNOWN, 0.0),
     (1000, 0.015),
     (1300, 0.015),
     (1600, 0.045),
@@ -47,12 +54,47 @@ WEIGHTS = (
 (docs/training.md); others lie on lines between.
 """
 
+SHARES = (
+    (LEAST_RATING, 1.0),
+    (300, 0.63),
+    (500, 0.28),
+    (600, 0.16),
+    (LEAST_KNOWN, 0.0),
+)
+"""The share of a beginner's moves at some strengths, drawn by hand through games as `WEIGHTS` was; others lie on lines
+between.
+"""
+BESIDE = 0x42C3_0000_0000_C342
+"""Mask of the squares beside a corner."""
+TASTE = 20
+"""How many times likelier a beginner plays on a square beside a corner than on another one."""
+
 
 def weight_of(strength: float) -> float:
     """Return the weight of values at a strength."""
-    place = min(max(1, bisect_right([row[0] for row in WEIGHTS], strength)), len(WEIGHTS) - 1)
-    (low, first), (high, second) = WEIGHTS[place - 1 : place + 1]
+    return _between(WEIGHTS, strength)
+
+
+def share_of(strength: float) -> float:
+    """Return the share of a beginner's moves at a strength, from 0 to 1."""
+    return _between(SHARES, strength)
+
+
+def _between(table: Sequence[tuple[int, float]], strength: float) -> float:
+    strength = min(max(table[0][0], strength), table[-1][0])
+    place = min(max(1, bisect_right([row[0] for row in table], strength)), len(table) - 1)
+    (low, first), (high, second) = table[place - 1 : place + 1]
     return first + (second - first) * (strength - low) / (high - low)
+
+
+def beginners(player: int, opponent: int) -> dict[int, float]:
+    """Return the chances, from 0 to 1, of the legal moves of ``player``, who has at least one, as a beginner draws."""
+    chances = {
+        move: rules.flips(player, opponent, move).bit_count() * (TASTE if BESIDE >> move & 1 else 1.0)
+        for move in rules.squares(rules.legal_moves(player, opponent))
+    }
+    total = sum(chances.values())
+    return {move: each / total for move, each in chances.items()}
 
 
 class StrengthPolicy:
@@ -74,11 +116,20 @@ class StrengthPolicy:
         """Return the chances, from 0 to 1, of the legal moves of ``player``, who has at least one; moves that are left
         out have none. ``last`` is as for `HumanPolicy.probabilities`; ``weight`` replaces that of the strength.
         """
-        people = self.people.probabilities(player, opponent, strength, last)
-        return self.raised(people, player, opponent, weight_of(strength) if weight is None else weight)
+        chances = self.chances(player, opponent, strength, last)
+        return self.raised(chances, player, opponent, weight_of(strength) if weight is None else weight)
+
+    def chances(self, player: int, opponent: int, strength: float, last: int = rules.PASS) -> dict[int, float]:
+        """Return the chances of moves before their values count: those of people, below `LEAST_KNOWN` mixed with a
+        beginner's.
+        """
+        people = self.people.probabilities(player, opponent, max(strength, LEAST_KNOWN), last)
+        share = share_of(strength)
+        drawn = beginners(player, opponent)
+        return {move: chance + share * (drawn[move] - chance) for move, chance in people.items()}
 
     def raised(self, chances: dict[int, float], player: int, opponent: int, weight: float) -> dict[int, float]:
-        """Return what `probabilities` returns for a weight, from the ``chances`` that people choose each move."""
+        """Return what `probabilities` returns for a weight, from the ``chances`` without one."""
         if not weight:
             return chances
         rare = RARE * max(chances.values())

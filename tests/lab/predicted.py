@@ -15,7 +15,7 @@ import numpy as np
 from desdaemon.engine.people.fitting.choices import NEWCOMER
 from desdaemon.engine.people.fitting.games import read_games
 from desdaemon.engine.people.fitting.stage import held_out
-from desdaemon.engine.people.strength import WEIGHTS, StrengthPolicy, weight_of
+from desdaemon.engine.people.strength import StrengthPolicy, weight_of
 from desdaemon.engine.training.store import write_line
 from desdaemon.protocol.command_line import Parser, whole
 
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     for player, opponent, square, rating, last in zip(*(each[order].tolist() for each in positions), strict=True):
         strength = NEWCOMER if math.isnan(rating) else rating
         people = policy.people.probabilities(player, opponent, strength, last)
-        played = policy.raised(people, player, opponent, weight_of(max(WEIGHTS[0][0], strength)))
+        played = policy.raised(people, player, opponent, weight_of(strength))
         alone += max(people, key=lambda move: people[move]) == square
         searched += max(played, key=lambda move: played[move]) == square
     for name, right in (("policy", alone), ("strengths", searched)):

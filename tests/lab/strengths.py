@@ -1,22 +1,25 @@
 """`python tests/lab strengths PLAYER ...`: how strong strengths, levels, and people as the policy plays them are.
 
 A player is a level (``level-3``), a strength (``strength-1500``), or a strength with another weight of the values of
-moves (``1500*0.2``). Each plays the next ones of the list, from the openings that `desdaemon match` has without a file,
-in processes of this program, which is faster than `match`. The table has the Elo of all players fitted together, with
-95 % errors. ``--with FILE`` counts games that were played before, by players of these names (``level 3``), two after
-each other from one opening.
+moves (``1500*0.2``), or one of the simple players `SIMPLE`. Each plays the next ones of the list, from the openings
+that `desdaemon match` has without a file, in processes of this program, which is faster than `match`. The table has the
+Elo of all players fitted together, with 95 % errors; ``--points`` adds what each scored against each. ``--with FILE``
+counts games that were played before, by players of these names (``level 3``), two after each other from one opening.
 """
 
 from __future__ import annotations
 
+import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from typing import NamedTuple
 
+import referee
+
 from desdaemon.clients.match.openings import listed_openings
-from desdaemon.clients.match.results.ratings import Pairing, Ratings, ratings
+from desdaemon.clients.match.results.ratings import Pairing, ratings
 from desdaemon.clients.match.results.statistics import Cluster
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.people.policy import drawn
@@ -35,8 +38,36 @@ Task = tuple[int, int, int]
 """Two players' places in the list, the first of them to have Black first, and an opening's."""
 
 
+def any_move(position: Position, _: random.Random) -> list[int]:
+    return rules.squares(position.moves)
+
+
+def greedy_moves(position: Position, _: random.Random) -> list[int]:
+    def turned(move: int) -> int:
+        return rules.flips(position.player, position.opponent, move).bit_count()
+
+    moves = rules.squares(position.moves)
+    return [move for move in moves if turned(move) == max(map(turned, moves))]
+
+
+def corner_moves(position: Position, lot: random.Random) -> list[int]:
+    return [referee.positional_move(referee.from_bits(position.player, position.opponent), lot)]
+
+
+SIMPLE: dict[str, Callable[[Position, random.Random], list[int]]] = {
+    "random": any_move,
+    "greedy": greedy_moves,
+    "corners": corner_moves,
+}
+"""Players without a search, by the moves among which each draws: all, those that turn the most discs, and what corners
+and mobility say a ply ahead.
+"""
+
+
 class Player(NamedTuple):
-    """A level, or else a strength with the weight of values; None is the strength's own."""
+    """A level, or one of `SIMPLE` by its name, or else a strength with the weight of values; None is the strength's
+    own.
+    """
 
     name: str
     level: int = -1
@@ -50,6 +81,8 @@ class Player(NamedTuple):
             return cls(f"level {number}", level=int(number))
         if kind == "strength":
             return cls(f"strength {number}", strength=int(number))
+        if text in SIMPLE:
+            return cls(text)
         strength, _, weight = text.partition("*")
         return cls(text, strength=int(strength), weight=float(weight))
 
@@ -59,6 +92,9 @@ class Player(NamedTuple):
             limits = level_limits(self.level, position.empties)
             return _searcher().search(position.player, position.opponent, limits).lines[0].move
         own, other = position.player, position.opponent
+        if self.name in SIMPLE:
+            lot = random.Random(f"{seed} {own} {other}")
+            return lot.choice(SIMPLE[self.name](position, lot))
         chances = StrengthPolicy.load().probabilities(own, other, self.strength, last, self.weight)
         return drawn(chances, own, other, seed)
 
@@ -98,8 +134,10 @@ def played(players: Sequence[Player], games: int, reach: int, seed: int, process
     line.clear()
 
 
-def fitted(players: Sequence[Player], records: Sequence[GameRecord]) -> Ratings | None:
-    """Return the ratings of players by games, two after each other from one opening; others' games do not count."""
+def met(players: Sequence[Player], records: Sequence[GameRecord]) -> dict[tuple[int, int], list[Cluster]]:
+    """Return the points of each two players who met, by their places in the list, from games that are two after each
+    other from one opening; others' games do not count.
+    """
     place = {player.name: k for k, player in enumerate(players)}
     found: dict[tuple[int, int], list[Cluster]] = {}
     for one, other in zip(records[::2], records[1::2], strict=True):
@@ -107,7 +145,21 @@ def fitted(players: Sequence[Player], records: Sequence[GameRecord]) -> Ratings 
             scores = black_score(one.final), -black_score(other.final)
             points = sum((each > 0) + (each == 0) / 2 for each in scores) / 2
             found.setdefault((place[one.black], place[one.white]), []).append([(points, 1.0)])
-    return ratings(len(players), [Pairing(*pair, clusters) for pair, clusters in found.items()])
+    return found
+
+
+def points_lines(players: Sequence[Player], found: dict[tuple[int, int], list[Cluster]]) -> Iterator[str]:
+    """Yield a table of Markdown: a row for each player, its points of the games against each other player."""
+    names = [player.name for player in players]
+    yield f"| | {' | '.join(names)} |"
+    yield f"| --- |{' --- |' * len(names)}"
+    for k, name in enumerate(names):
+        cells = []
+        for other in range(len(names)):
+            pairs = [2 * pair[0][0] for pair in found.get((k, other), [])]
+            pairs += [2 - 2 * pair[0][0] for pair in found.get((other, k), [])]
+            cells.append(f"{sum(pairs):g}/{2 * len(pairs)}" if pairs else "")
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
 def main(arguments: list[str]) -> int:
@@ -122,15 +174,19 @@ def main(arguments: list[str]) -> int:
         "--with", dest="earlier", action="append", default=[], metavar="FILE", help="games to count too"
     )
     parser.add_argument("--save", default="", metavar="FILE", help="write the games to this file, such as games.ggf")
+    parser.add_argument("--points", action="store_true", help="print the points of each player against each too")
     asked = parser.parse_args(arguments)
     records = list(played(asked.players, asked.games, asked.reach, asked.seed, asked.processes))
     if asked.save:
         write_games(asked.save, map(FileGame, records))
     earlier = [game.record for path in asked.earlier for game in read_games(path)]
-    found = fitted(asked.players, records + earlier)
+    clusters = met(asked.players, records + earlier)
+    found = ratings(len(asked.players), [Pairing(*pair, points) for pair, points in clusters.items()])
     if found is None:
         sys.stderr.write("no games connect these players\n")
         return 1
     for player, elo, error in zip(asked.players, found.elo, found.error, strict=True):
         sys.stdout.write(f"{player.name:12} {elo:+7.0f} {error:5.0f}\n")
+    for line in points_lines(asked.players, clusters) if asked.points else ():
+        sys.stdout.write(f"{line}\n")
     return 0

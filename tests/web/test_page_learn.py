@@ -530,7 +530,7 @@ def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, hei
         assert await tab.evaluate(inside % "#board")
         assert await tab.evaluate(TOLD) == "You are warned before a move that gives away 4 discs or more."
         assert await tab.evaluate("document.getElementById('black-name').textContent") == "You"
-        assert await tab.evaluate("document.getElementById('white-name').textContent") == "rated 800"
+        assert await tab.evaluate("document.getElementById('white-name').textContent") == "rated 100"
         assert await tab.evaluate("desdaemon.preferences.get('hints')") is False
         await tab.click('[data-square="f5"]')
         await tab.until("desdaemon.game.now.ply === 2")
@@ -538,7 +538,7 @@ def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, hei
         await tab.press("t")
         await tab.press("ArrowDown", "Enter")
         await tab.until("desdaemon.game.now.ply === 1")
-        assert await tab.evaluate("document.getElementById('black-name').textContent") == "rated 800"
+        assert await tab.evaluate("document.getElementById('black-name').textContent") == "rated 100"
         for scheme in ("light", "dark"):
             await tab.prefer(prefers_color_scheme=scheme)
             # The small discs are those of the board on a ground that is neither.

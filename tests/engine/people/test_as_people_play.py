@@ -53,7 +53,7 @@ def test_people_answer_the_last_move(asked: Asked) -> None:
         dialogue.say("init")
 
 
-@pytest.mark.parametrize("value", ["5", "799", "2701", "-1", "strong"])
+@pytest.mark.parametrize("value", ["5", "99", "2701", "-1", "strong"])
 def test_another_strength_is_refused(value: str, asked: Asked) -> None:
     dialogue = Dialogue()
     dialogue.say("strength 900")
@@ -77,7 +77,7 @@ def test_xboard_offers_the_strength_and_takes_it(asked: Asked) -> None:
     assert any('option="Strength -spin 0 0 2700"' in line for line in talk.say("protover 2"))
     assert talk.say("new", "option Strength=1700", "go") == ["move P@e6"]
     assert talk.say("option Strength=5") == [
-        'Error (strength = "5": expected 0 or a whole number from 800 to 2700): option'
+        'Error (strength = "5": expected 0 or a whole number from 100 to 2700): option'
     ]
     assert talk.say("option Colour=5") == ['Error ("Colour": expected Strength=n): option']
     assert [rating for rating, _ in asked] == [1700]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -12,9 +13,20 @@ import pytest
 import referee
 
 from desdaemon.engine.compiler import INTERPRETED
-from desdaemon.engine.people.policy import HumanPolicy
-from desdaemon.engine.people.rows import GREATEST_RATING, LEAST_RATING
-from desdaemon.engine.people.strength import CORNER, RARE, SEARCH, WEIGHTS, StrengthPolicy, weight_of
+from desdaemon.engine.people.policy import HumanPolicy, drawn
+from desdaemon.engine.people.rows import GREATEST_RATING, LEAST_KNOWN, LEAST_RATING
+from desdaemon.engine.people.strength import (
+    CORNER,
+    RARE,
+    SEARCH,
+    SHARES,
+    TASTE,
+    WEIGHTS,
+    StrengthPolicy,
+    beginners,
+    share_of,
+    weight_of,
+)
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, parse_moves, play_moves
@@ -30,6 +42,54 @@ def test_the_table_has_all_strengths_and_values_count_more_for_the_higher() -> N
         assert weight_of(strength) == weight
     for (low, first), (high, second) in pairwise(WEIGHTS):
         assert weight_of((low + high) / 2) == pytest.approx((first + second) / 2)
+
+
+def test_beginners_play_fewer_of_the_moves_the_higher_the_strength_and_none_of_known_people() -> None:
+    assert (SHARES[0], SHARES[-1]) == ((LEAST_RATING, 1.0), (LEAST_KNOWN, 0.0))
+    shares = [share_of(strength) for strength in range(LEAST_RATING, LEAST_KNOWN + 1)]
+    assert all(more > less for more, less in pairwise(shares))
+    assert share_of(GREATEST_RATING) == 0
+
+
+def test_beginners_like_to_turn_discs_and_to_play_beside_corners() -> None:
+    moves = "f5d6c3d3c4f4f6f3e6e7d7"
+    position = play_moves(START, parse_moves(moves)).last
+    cells = referee.from_bits(position.player, position.opponent)
+    turned = {move: len(referee.flips(cells, move)) for move in referee.legal_moves(cells)}
+    beside = {referee.square(name) for name in ("a2", "b1", "b2", "g1", "g2", "h2", "a7", "b7", "b8", "g7", "g8", "h7")}
+    assert beside & turned.keys()
+    wanted = {move: count * (TASTE if move in beside else 1) for move, count in turned.items()}
+    found = beginners(position.player, position.opponent)
+    assert found == pytest.approx({move: each / sum(wanted.values()) for move, each in wanted.items()})
+
+
+def test_beginners_lose_to_random_moves() -> None:
+    points = 0.0
+    for seed in range(200):
+        cells, lot = referee.start(), random.Random(seed)
+        black = True
+        while not referee.game_over(cells):
+            if not referee.legal_moves(cells):
+                cells = referee.passed(cells)
+            elif black == (seed % 2 == 0):
+                cells = referee.play(cells, drawn(beginners(*referee.to_bits(cells)), *referee.to_bits(cells), seed))
+            else:
+                cells = referee.play(cells, lot.choice(referee.legal_moves(cells)))
+            black = not black
+        score = referee.final_score(cells) * (1 if black == (seed % 2 == 0) else -1)
+        points += (score > 0) + (score == 0) / 2
+    assert points < 80
+
+
+@pytest.mark.skipif(INTERPRETED, reason="searches as Python")
+def test_strengths_between_mix_beginners_with_people() -> None:
+    position = referee.to_bits(referee.random_position(1, 20))
+    people = HumanPolicy.load().probabilities(*position, LEAST_KNOWN)
+    playing, beginning = StrengthPolicy.load(), beginners(*position)
+    assert playing.probabilities(*position, LEAST_KNOWN) == people
+    assert playing.probabilities(*position, LEAST_RATING) == pytest.approx(beginning)
+    found, share = playing.probabilities(*position, 400), share_of(400)
+    assert found == pytest.approx({move: (1 - share) * people[move] + share * beginning[move] for move in people})
 
 
 @pytest.mark.skipif(INTERPRETED, reason="searches as Python")

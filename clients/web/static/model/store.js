@@ -11,7 +11,7 @@ export const DEFAULTS = {
 };
 
 /** The ratings of opponents to choose from. */
-export const RATINGS = Array.from({ length: 9 }, (_, k) => 800 + 200 * k);
+export const RATINGS = [100, 300, 500, 700, ...Array.from({ length: 9 }, (_, k) => 800 + 200 * k)];
 
 /** A test of a value, a pattern of a text, a list whose entries have one shape, or an object's parts.
  * @typedef {((value: any) => boolean)|RegExp|any[]|Record<string, any>} Shape */

@@ -268,6 +268,6 @@ complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for bo
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the keys of the cluster'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-threads -r -d 'Threads of this machine that help a cluster; 0: none'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
-complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 800 to 2700, without book; 0 is off'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 100 to 2700, without book; 0 is off'
 complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
 complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
