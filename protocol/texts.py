@@ -8,11 +8,35 @@ from desdaemon.protocol.errors import BadInput, quoted
 
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
+_STAND_INS = {
+    (b"version https://git-lfs.github.com/", b"version https://hawser.github.com/"): (
+        "a pointer of Git LFS, not the file itself: git lfs pull fetches it"
+    ),
+    (b"/annex/objects/", b"../.git/annex/", b".git/annex/"): (
+        "a pointer of git-annex, not the file itself: git annex get fetches it"
+    ),
+    (b"<!doctype html", b"<html", b"<head", b"<?xml"): "a web page, not the file itself: fetch the file anew",
+}
+"""What stands in the place of a file that was not fetched, by how it begins."""
+
+
+def stand_in(data: bytes) -> str:
+    """Return what stands in the place of a file that begins with ``data``, for a message; "" for a file itself."""
+    head = data[:200].removeprefix(BOM_UTF8).lstrip().lower()
+    return next((f"this is {what}" for beginnings, what in _STAND_INS.items() if head.startswith(beginnings)), "")
+
+
+def check_fetched(data: bytes, name: str) -> None:
+    """Raise `BadInput`, which names the file ``name``, for a pointer or a web page in the place of the file."""
+    if what := stand_in(data):
+        raise BadInput(f"{quoted(name)}: {what}")
+
 
 def without_mark(data: bytes, name: str) -> bytes:
     """Return ``data`` without its byte order mark; raises `BadInput`, which names the file ``name``, for UTF-16, with
-    or without its mark.
+    or without its mark, and as `check_fetched` does.
     """
+    check_fetched(data, name)
     head = data[:32]
     # Of UTF-16 without a mark every other byte is 0, since files of games and options begin with ASCII.
     if data.startswith(UTF_16) or (len(head) > 1 and any(head[::2]) != any(head[1::2])):

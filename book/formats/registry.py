@@ -19,7 +19,7 @@ from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.spelling import plural
-from desdaemon.protocol.texts import UTF_16
+from desdaemon.protocol.texts import UTF_16, stand_in
 
 from . import edax, egaroucid, text
 from .losses import EDAX as EDAX
@@ -76,6 +76,8 @@ def format_by_content(path: Path) -> str:
         return EGAROUCID
     if head.startswith(UTF_16):
         raise Unreadable(path, 0, "this is UTF-16: save it as UTF-8")
+    if what := stand_in(head):
+        raise Unreadable(path, 0, what)
     line = head.removeprefix(BOM_UTF8).partition(b"\n")[0]
     if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):
         return TEXT

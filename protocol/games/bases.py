@@ -19,7 +19,7 @@ from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files, packed
-from desdaemon.protocol.texts import decoded, without_mark
+from desdaemon.protocol.texts import check_fetched, decoded, without_mark
 
 from . import edx, wthor
 from .formats import game_of, game_text, game_texts, replayed
@@ -35,6 +35,9 @@ _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
+
+# A tag, with remarks before it.
+_PGN_HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[")
 
 _SGF_CHARSETS = ("big5", "cp932", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis")
 
@@ -74,6 +77,7 @@ def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str
     """
     if not data:
         raise BadInput(f"{quoted(name)}: the file is empty")
+    check_fetched(data, name)
     format = format or format_of_base(name, data)
     if format == "wtb":
         return _wthor_games(wthor.parse(data, name, bad), name, bad)
@@ -112,9 +116,9 @@ def format_of_base(name: str, data: bytes) -> str:
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
     if re.match(rb"(?:\d+\s+)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
-    if re.match(rb"\[?\s*\{\s*\"", head):
+    if re.match(rb"(?:\[\s*)?\{\s*\"|\[\s*\"", head):
         return "ndjson"
-    return "pgn" if head.startswith(b"[") else "txt"
+    return "pgn" if _PGN_HEAD.match(head) else "txt"
 
 
 def extension_of(name: str) -> str:

@@ -204,7 +204,7 @@ def _sgf_squares(text: str, from_below: bool) -> int:
 
 
 def _sgf_move(text: str, from_below: bool) -> int:
-    return PASS if text.strip().lower() in ("", "tt", "pa", "pass") else _sgf_square(text, from_below)
+    return PASS if text.strip().lower() in ("", "--", "tt", "pa", "pass") else _sgf_square(text, from_below)
 
 
 def _sgf_square(text: str, from_below: bool) -> int:
@@ -353,7 +353,7 @@ def pgn_game(text: GameText) -> GameRecord:
     if text.fault:
         raise BadInput(text.fault)
     tags = text.tags()
-    moves = [PASS if word == "--" else parse_move(word) for name, word in text.properties if not name]
+    moves = [parse_move(word) for name, word in text.properties if not name]
     check_variant(tags.get("VARIANT", ""))
     first, second = "BLACK", "WHITE"
     initial = START

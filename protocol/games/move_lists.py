@@ -23,6 +23,7 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
     split_result,
 )
+from desdaemon.protocol.othello.rules import PASS
 
 from .records import GameRecord, GameText, PlayedMove
 
@@ -170,13 +171,15 @@ def _goes_on(game: _Game, line: _Line, number: int) -> bool:
     """Return whether a line of this ``number`` is a part of the game, and add it. If it is a part that does not fit,
     the game gets a ``fault``.
     """
+    if game.last.over and set(line.moves) == {PASS}:
+        return True
     if line.board is not None or line.number == 1 or not game.may_go_on(line):
         return False
     alone = not line.fault and _is_game(line.moves)
     numbered = line.number > 0
     wrong, at = line.fault, number
-    # A single move is hardly a game, and a game over several lines, or with several numbers, goes on.
-    sequel = not alone or game.lines > 1 or game.line.several or len(line.moves) == 1
+    # A game over several lines, or with several numbers, goes on.
+    sequel = not alone or game.lines > 1 or game.line.several
     if not game.fault and not wrong and (game.has_number(line.number) if numbered else sequel):
         try:
             # What could not be read may have had moves.

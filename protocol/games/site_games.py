@@ -1,4 +1,4 @@
-"""Games of web sites as JSON: PlayStrategy's exports and games of Othello Quest.
+"""Games as JSON: PlayStrategy's exports, games of Othello Quest, and objects with a list of moves.
 
 PlayStrategy documents ``players``, ``variant``, ``createdAt`` and ``moves`` of its exports, but neither its notation of
 moves nor passes: Fairy-Stockfish's words (``P@e3``, ``c3c3``) and bare squares are read. Othello Quest documents
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import move_text, parse_moves
 
 from .records import GameText
 
@@ -77,7 +78,9 @@ def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _player(player: object) -> str:
-    """Return the name in a player's JSON object, else the user id; "" if there is neither."""
+    """Return the name in a player's JSON object, else the user id; "" if there is neither. A string is a name."""
+    if isinstance(player, str):
+        return player
     if not isinstance(player, dict):
         return ""
     user = player.get("user")
@@ -86,27 +89,40 @@ def _player(player: object) -> str:
 
 def _quest(game: object) -> list[tuple[str, str]]:
     """Return tags and moves of a game of Othello Quest, from parsed JSON that has a list of moves anywhere: maps with a
-    key ``m``. Raises `BadInput` if there is none.
+    key ``m``. Moves may also be strings, alone or in a list, and players plain names, as programs write them. Raises
+    `BadInput` if there are no moves.
     """
-    moves = _quest_moves(game)
+    about = game if isinstance(game, dict) else {}
+    written = about.get("moves")
+    moves = list(map(move_text, parse_moves(written))) if isinstance(written, str) else _quest_moves(game)
     if moves is None:
         raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
-    about = game if isinstance(game, dict) else {}
     players = about.get("players")
     names = [_player(player) for player in players] if isinstance(players, list) else []
-    day = _DAY.match(str(about.get("created") or ""))
-    tags = [("EVENT", "Othello Quest"), ("DATE", day[0] if day else "")]
+    names = names or [_player(about.get("black")), _player(about.get("white"))]
+    day = _DAY.match(str(about.get("created") or about.get("date") or ""))
+    plain = isinstance(written, str) or _are_words(written) or _are_words(game)
+    tags = [("EVENT", str(about.get("event") or "") if plain else "Othello Quest"), ("DATE", day[0] if day else "")]
     return [*tags, *zip(("BLACK", "WHITE"), names, strict=False), *_moves(moves)]
 
 
 def _are_moves(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "m" in item for item in value)
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(item, dict) and "m" in item for item in value) or _are_words(value)
+
+
+def _are_words(value: object) -> bool:
+    """Return whether parsed JSON is a list of moves as strings, which begins with a square."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        return False
+    return bool(_DROP.fullmatch(value[0]))
 
 
 def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
     """Return the first list of nothing but moves in parsed JSON; None if none is nested at most `_DEEPEST` deep."""
     if _are_moves(value):
-        return [str(item["m"]) for item in value]
+        return [str(item["m"]) if isinstance(item, dict) else item for item in value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if depth < _DEEPEST:
         for item in inner:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.texts import check_fetched
 
 from .records import Complain, complain, plain_name
 
@@ -115,6 +116,7 @@ def parse_header(data: bytes, name: str, record: int, what: str, bad: Complain |
     A number of records that does not fit the file's length is reported to ``bad``; without ``bad`` it raises
     `BadInput`.
     """
+    check_fetched(data, name)
     if len(data) < HEADER_BYTES:
         raise BadInput(f"{quoted(name)}: not a WTHOR file: {len(data)} bytes, the header alone has 16")
     century, year, month, day, first, second, games_year, size, _, depth, _ = _HEADER.unpack_from(data)

@@ -28,7 +28,7 @@ _DISCS = str.maketrans("012", "-XO")
 # Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
 _PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
 _PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
-_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)")
+_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)|(?:^| )--(?= |$)")
 _RESULT = re.compile(
     r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
 )
@@ -99,9 +99,11 @@ def move_text(move: int) -> str:
 
 
 def parse_move(text: str) -> int:
-    """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or
-    ``P@@@``. Raises `BadInput`.
+    """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``--``, ``@@@@``
+    or ``P@@@``. Raises `BadInput`.
     """
+    if text.strip() == "--":
+        return PASS
     move, length = _scan_move(text.strip(), 0)
     if not length or length != len(text.strip()):
         raise BadInput(f"{quoted(text)} is not a move: expected a square such as D3, or PA for a pass")
@@ -117,7 +119,8 @@ def parse_moves(text: str) -> list[int]:
     except KeyError:
         pass  # Other letters than those of squares are read one by one.
     written, result = split_result(text)
-    plain = _BETWEEN.sub(" ", written or result)
+    # Beside moves two dashes may be between them or a pass; passes may be left out.
+    plain = "pa" if written == "--" else _BETWEEN.sub(" ", written or result)
     moves = []
     at = 0
     while at < len(plain):
@@ -292,22 +295,26 @@ class PlayedLine(NamedTuple):
 
 
 def play_moves(position: Position, moves: list[int]) -> PlayedLine:
-    """Play ``moves`` from ``position``, with the forced passes that are missing; raises `BadInput`.
+    """Play ``moves`` from ``position``, with the forced passes that are missing, and without passes after the end of
+    the game. Raises `BadInput`.
 
     The message names the first illegal move and, if there are several moves, its number in the list, counted from 1.
     """
     player, opponent, black = position
-    played = moves[:]
+    played = []
     for index, move in enumerate(moves):
         turned = flips(player, opponent, move)
         if not turned and rules.must_pass(player, opponent):
             player, opponent, black = opponent, player, not black
+            played.append(PASS)
             if move == PASS:
                 continue
-            played.insert(index + len(played) - len(moves), PASS)
             turned = flips(player, opponent, move)
         if not turned:
+            if move == PASS and index and rules.is_over(player, opponent):
+                continue
             raise BadInput(illegal_move(Position(player, opponent, black), move, index + 1 if len(moves) > 1 else 0))
+        played.append(move)
         player, opponent, black = opponent ^ turned, player | turned | 1 << move, not black
     return PlayedLine(position, moves, played, Position(player, opponent, black))
 

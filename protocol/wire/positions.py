@@ -43,7 +43,8 @@ def last_position(args: dict[str, Any]) -> Position:
     board, moves = args.get("board"), args.get("moves") or ""
     position = _known.get((board, moves))
     if position is None:
-        position = _continued(board, moves) or read_line(args).last
+        # Numbers and dashes belong to the moves beside them.
+        position = (_continued(board, moves) if moves.replace(" ", "").isalnum() else None) or read_line(args).last
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[board, moves] = position

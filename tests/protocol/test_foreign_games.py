@@ -16,16 +16,18 @@ import referee
 from checkout import SHARED
 from dialogue import Dialogue
 
+from desdaemon import Board
 from desdaemon.clients.web.allowed import LARGEST_FRAME
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, read_wthor, write_games
-from desdaemon.protocol.games.formats import FORMATS, parse_game
+from desdaemon.protocol.games.formats import FORMATS, fen_text, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello.notation import START, board_text, move_text
+from desdaemon.protocol.othello.notation import START, board_text, move_text, moves_text, parse_board, parse_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.wire.positions import last_position, read_line
 
 
 def moves_of(record: GameRecord) -> str:
@@ -592,7 +594,7 @@ def test_the_games_of_a_whole_year_are_those_of_wthor(name: str) -> None:
         "f5d6c3\n\nd3c4f4\nf6f3\n",
         "f5\nd6\nc3\nd3\nc4\nf4\nf6\nf3\n",
         "1. f5 d6 2. c3\nd3 3.\nc4 f4 4. f6 f3\n",
-        "f5 d6 c3\nd3\nc4 f4\nf6 f3\n",
+        "f5 d6\nc3\nd3\nc4 f4\nf6 f3\n",
         "F5-D6-C3-D3\n# half of it\nC4-F4-F6-F3\n35-29\n",
     ],
 )
@@ -693,3 +695,113 @@ def test_lines_with_a_number_alone_do_not_lengthen_a_game(tmp_path: Path) -> Non
     games = list(read_games(str(path), complaints.append))
     assert len(games[0].record.moves) == 2
     assert time.process_time() - begun < 10
+
+
+# ------------------------------------------------------------------------------------------------ the same everywhere
+
+ENDED = "E6F4E3F6G5D6E7F5C5"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.txt", f"{ENDED}PAPA"),
+        ("x.txt", f"{ENDED}\npa\n"),
+        ("x.pgn", f"{' '.join(re.findall('..', ENDED))} -- pass 64-0"),
+        ("x.sgf", "(;GM[2];B[ef];W[fd];B[ec];W[ff];B[ge];W[df];B[eg];W[fe];B[ce];W[--];B[])"),
+        ("x.ggf", "(;GM[Othello]B[E6]W[F4]B[E3]W[F6]B[G5]W[D6]B[E7]W[F5]B[C5]W[--]B[PA];)"),
+        ("x.ndjson", exported(" ".join(re.findall("..", ENDED.lower())) + " a1a1 a1a1")),
+        ("x.ndjson", json.dumps({"moves": [*re.findall("..", ENDED), "PA", "--"]})),
+    ],
+)
+def test_passes_after_the_end_are_left_out(name: str, text: str) -> None:
+    assert read(text, name) == ([ENDED], [])
+    assert [moves_of(game.record) for game in parse_pasted(text.encode(), name)] == [ENDED]
+
+
+def test_two_dashes_are_a_pass_in_every_format() -> None:
+    board = f"{'X' * 6}O-{'X' * 56} O"
+    start = parse_board(board)
+    assert start.must_pass
+    setup = "AB[aa:hh]AE[ha][ga]AW[ga]"
+    squares = board[:64].replace("X", "*")
+    for name, text in {
+        "x.ggf": f"(;GM[Othello]BO[8 {squares} O]W[--]B[H1];)",
+        "x.sgf": f"(;GM[2]{setup}PL[W];W[--];B[ha])",
+        "x.txt": f"{board};-- h1",
+        "x.pgn": f'[FEN "{fen_text(start)}"]\n\n1. -- H1 *\n',
+    }.items():
+        (game,) = parse_games(text.encode(), name)
+        assert (game.record.initial, [played.move for played in game.record.moves]) == (start, [PASS, 7]), name
+
+
+@pytest.mark.parametrize("text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5 - D6 - C3", "ｆ５ｄ６ｃ３", "1.f5 2.d6 3.c3 33-31"])  # noqa: RUF001
+def test_moves_are_read_alike_in_files_commands_and_requests(text: str) -> None:
+    dialogue = Dialogue()
+    dialogue.say(f"play {text}")
+    assert moves_text(dialogue.session.game.moves) == "f5d6c3"
+    assert moves_text(read_line({"moves": text}).moves) == "f5d6c3"
+    assert last_position({"moves": text}) == last_position({"moves": "f5d6c3"})
+    assert Board(text).line == "f5d6c3"
+    assert read(text, "x.txt") == (["F5D6C3"], [])
+
+
+@pytest.mark.parametrize("text", ["33-31", "12", "1. f5 zz", "f5 d6: zz"])
+def test_what_has_no_moves_is_no_line(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_moves(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[Black "Ann"]\n\n1. F5 D6 *\n',
+        '; of a club\n% 1995\n{a\nremark}\n\n[Black "Ann"]\n\n1. F5 D6 *\n',
+        "(;GM[2]PB[Ann];B[fe];W[df])",
+    ],
+)
+def test_a_text_file_is_loaded_by_its_content(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    dialogue = Dialogue()
+    assert dialogue.both(f"load {tmp_path / 'x.txt'}") == ("", "")
+    assert moves_text(dialogue.session.game.moves) == "f5d6"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"moves": ["f5", "d6"]}', ("", "")),
+        ('["f5", "d6"]', ("", "")),
+        ('[{"moves": ["F5", "D6"], "players": ["Ann", "Bob"]}]', ("Ann", "Bob")),
+        ('{"black": "Ann", "white": "Bob", "moves": "1. f5 d6"}', ("Ann", "Bob")),
+    ],
+)
+def test_moves_as_strings_in_json_are_a_game(text: str, names: tuple[str, str]) -> None:
+    for name in ("x.ndjson", "x.txt", "x"):
+        (game,) = parse_games(text.encode(), name)
+        assert (moves_of(game.record), game.record.black, game.record.white, game.event) == ("F5D6", *names, "")
+    assert [moves_of(game.record) for game in parse_pasted(text.encode())] == ["F5D6"]
+
+
+STAND_INS = {
+    "git lfs pull": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 203064\n",
+    "git annex get": b"/annex/objects/SHA256E-s203064--4d7a.wtb\n",
+    "a web page": b"\n<!DOCTYPE html>\n<html><title>404</title></html>\n",
+}
+
+
+@pytest.mark.parametrize("format", [*BASE_FORMATS, "ndjson", "jou"])
+@pytest.mark.parametrize("reason", STAND_INS)
+def test_what_stands_in_the_place_of_a_file_is_named(format: str, reason: str, tmp_path: Path) -> None:
+    base = tmp_path / f"x.{'wtb' if format == 'jou' else format}"
+    write_games(str(tmp_path / "x.wtb"), [FileGame(parse_game("f5d6c3", "txt"))])
+    (tmp_path / f"x.{format}").write_bytes(STAND_INS[reason])
+    complaints: list[str] = []
+    if format == "jou":
+        assert len(list(read_games(str(base), complaints.append))) == 1
+    else:
+        with pytest.raises(BadInput, match=reason) as refused:
+            list(read_games(str(base), complaints.append))
+        complaints.append(str(refused.value))
+    assert len(complaints) == 1
+    assert reason in complaints[0]

@@ -19,8 +19,8 @@ DIAGRAMS = ("svg", "eps")
 
 
 def read_game(path: str, format: str = "") -> GameRecord:
-    """Return the first game of a file, in ``format`` or, if that is "", in the format of the file's name. Raises
-    `BadInput` if the format is unknown, or the file or its first game cannot be read.
+    """Return the first game of a file, in ``format`` or, if that is "", in the format of the file's name, which for
+    ``.txt`` the content says. Raises `BadInput` if the format is unknown, or the file or its first game cannot be read.
     """
     from desdaemon.protocol.games.bases import READ_FORMATS, extension_of, read_games
 
@@ -30,7 +30,7 @@ def read_game(path: str, format: str = "") -> GameRecord:
     if format not in READ_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(READ_FORMATS)}")
     complaints: list[str] = []
-    game = next(read_games(path, complaints.append, format), None)
+    game = next(read_games(path, complaints.append, "" if format == "txt" else format), None)
     if game is None or game.number > 1:
         raise BadInput(complaints[-1] if complaints else f"{quoted(path)}: no game in it")
     return game.record
