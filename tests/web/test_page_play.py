@@ -27,6 +27,7 @@ LATE = "f5d6c3g5d7e3f3g3f2e1g2f4h5h6g4h2h1c7f1g1h4d8e6d2d3f6g6e2h7b3d1c6b4c5a3b2
 """Forty plies, from which games are soon over."""
 NAMED = "(;GM[Othello]PB[kuro]PW[shiro]TY[8]BO[8 ---------------------------O*------*O--------------------------- *]"
 NAMED += "B[f5]W[f6];)"
+DATED = NAMED.replace("B[f5]W[f6]", "DT[2001-02-03]B[f5]W[d6]B[c3]")
 OPENED = "desdaemon.game.moves(desdaemon.game.line().at(-1))"
 ROWS = "[...document.querySelectorAll('#kept .open')].map(e => e.textContent)"
 KEPT = "document.getElementById('kept-told').textContent"
@@ -443,7 +444,7 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         await tab.evaluate(f"desdaemon.panes.library.text({json.dumps(NAMED)})")
         await tab.until("desdaemon.game.about.black === 'kuro'")
         await tab.click("#keep")
-        assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4"]
+        assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4 · \u270e"]
         # It is there after the page was loaded anew, with branches and comments, once the address is the game's.
         await tab.evaluate("desdaemon.keep()")
         await tab.until("location.hash === '#m=f5f6'")
@@ -462,9 +463,46 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         assert await tab.evaluate(f"{ROWS}.length") == 2
         await tab.evaluate(ASKED % "true")
         await tab.click("#kept .small")
-        assert await tab.evaluate(ROWS) == ["f5d6c3f4"]
+        assert await tab.evaluate(ROWS) == ["f5d6c3f4 · \u270e"]
 
     visit(talk, f"#m={LINE}", hints=False)
+
+
+def test_rows_of_the_list_tell_games_apart(visit: Visit) -> None:
+    """Players and date make another game, a comment does not."""
+
+    async def talk(tab: BrowserTab) -> None:
+        rows = "[...document.querySelectorAll('#kept tr')].map(e => [...e.cells].slice(0, 2).map(c => c.textContent))"
+        notice = "document.getElementById('notice').textContent"
+        library = "desdaemon.panes.library"
+        await tab.evaluate("desdaemon.newGame()")
+        assert await tab.evaluate(rows) == [["f5d6c3", ""]]
+        await tab.evaluate(f"{library}.text({json.dumps(DATED)})")
+        await tab.until("desdaemon.game.about.black === 'kuro'")
+        await tab.evaluate("desdaemon.newGame()")
+        assert await tab.evaluate(notice) == "The last game is saved under Games."
+        named = ["kuro \u2013 shiro · f5d6c3", "2001-02-03"]
+        assert await tab.evaluate(rows) == [named, ["f5d6c3", ""]]
+        # A comment is written into the game's row, after a reload too.
+        await tab.evaluate("document.querySelector('#kept .open').click()")
+        await tab.evaluate("desdaemon.game.now.comment = 'why'; desdaemon.keep()")
+        await tab.reload()
+        await tab.until(f"{READY} && {ROWS}.length === 2")
+        await tab.evaluate("desdaemon.newGame()")
+        noted = ["kuro \u2013 shiro · f5d6c3 · \u270e", "2001-02-03"]
+        assert await tab.evaluate(rows) == [noted, ["f5d6c3", ""]]
+        # So is its deletion.
+        await tab.evaluate("document.querySelector('#kept .open').click()")
+        await tab.evaluate("desdaemon.game.now.comment = ''; desdaemon.newGame()")
+        assert await tab.evaluate(rows) == [named, ["f5d6c3", ""]]
+        # Other games with the same first moves, and one that was kept twice.
+        for _ in range(2):
+            await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE!r} }}, true), desdaemon.newGame()")
+        await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE[:-2]!r} }}, true), desdaemon.newGame()")
+        told = await tab.evaluate(ROWS)
+        assert len(told) == len(set(told)) == 4
+
+    visit(talk, "#m=f5d6c3", hints=False)
 
 
 # What is known of moves

@@ -37,7 +37,7 @@ GOOD: dict[str, Any] = {
     ],
     "exercises": [{"board": BOARD, "scores": {"f5": 1}, "about": "one", "right": 0, "due": 0}],
     "warned": {BOARD: {"f5": 4}},
-    "games": [{"about": {"black": "me"}, "board": "", "moves": "f5d6"}],
+    "games": [{"about": {"black": "me"}, "board": "", "moves": "f5d6"}, {"about": None, "tree": ["", "", ["f5", ""]]}],
 }
 KEPT = """[desdaemon.preferences.get('level'), desdaemon.game.moves(), desdaemon.game.about.black,
     desdaemon.panes.practice.practice.list.length, desdaemon.panes.exercises.exercises.list.length,
@@ -102,7 +102,9 @@ def test_one_wrong_entry_leaves_the_others(chrome: Chrome, gateway: Web) -> None
         good = await stored(chrome, gateway, {name: json.dumps(value) for name, value in GOOD.items()})
         assert await good.evaluate(NOTICE) == ""
         kept = await good.evaluate(KEPT)
-        assert kept == [9, "f5", "me", 1, 1, 1, 1]
+        await good.evaluate("for (const one of document.querySelectorAll('#kept .open')) one.click()")
+        assert kept == [9, "f5", "me", 1, 1, 1, 2]
+        assert good.complaints == []
         await good.close()
         mixed = {
             name: [*wrong, *GOOD[name]] if isinstance(wrong, list) else {**GOOD[name], **wrong}

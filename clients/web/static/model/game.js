@@ -17,9 +17,7 @@ function made(move, cells, side, parent) {
 export class Game extends Teller {
   constructor() {
     super();
-    this.about = { black: "", white: "", event: "", date: "" };
-    this.root = made("", START, "X", null);
-    this.now = this.root;
+    this.begin();
   }
 
   /** Return a position's key in `Knowledge`. @param {Node} [node] */
@@ -34,9 +32,7 @@ export class Game extends Teller {
 
   /** Begin a game. @param {string} [cells] @param {Side} [side] */
   reset(cells = START, side = "X") {
-    this.about = { black: "", white: "", event: "", date: "" };
-    this.root = made("", cells, side, null);
-    this.now = this.root;
+    this.begin(`${cells} ${side}`);
     this.passWhereForced();
     this.tell("new");
   }
@@ -159,19 +155,22 @@ export class Game extends Teller {
     const pack = (node) => [node.move, node.comment, ...node.children.map(pack)];
     const way = [];
     for (let node = this.now; node.parent; node = node.parent) way.unshift(node.parent.children.indexOf(node));
-    return { about: this.about, board: this.board(this.root), tree: pack(this.root), way };
+    return { id: this.id, about: this.about, board: this.board(this.root), tree: pack(this.root), way };
   }
 
-  /** @param {string|undefined} board @param {{black?: string, white?: string, event?: string, date?: string}} about */
-  begin(board, { black = "", white = "", event = "", date = "" }) {
+  /** @param {string} [board] @param {{black?: string, white?: string, event?: string, date?: string}|null} [about] @param {number} [id] */
+  begin(board, about, id = 0) {
+    const { black = "", white = "", event = "", date = "" } = about ?? {};
     const [cells, side] = (board || `${START} X`).split(" ");
     this.about = { black, white, event, date };
+    /** The number of its row in the list of games, 0 without one. */
+    this.id = id;
     this.root = this.now = made("", cells, /** @type {Side} */ (side), null);
   }
 
   /** Replace the game by data of `save`; moves that are not legal are left out. @param {any} data */
   load(data) {
-    this.begin(data.board, data.about ?? {});
+    this.begin(data.board, data.about, data.id);
     /** @param {Node} node @param {any[]} packed */
     const unpack = (node, packed) => {
       node.comment = packed[1];
@@ -187,10 +186,10 @@ export class Game extends Teller {
 
   /** Begin with a board and moves as the gateway reads them, up to the first illegal one, and look at the start or,
    * `toEnd`, the end.
-   * @param {{board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
+   * @param {{id?: number, board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
    * @param {boolean} [toEnd] */
   open(data, toEnd = false) {
-    this.begin(data.board, data);
+    this.begin(data.board, data, data.id);
     for (const move of movesOf(data.moves ?? "")) {
       if (move !== PASS && mustPass(this.now.cells, this.now.side)) this.passWhereForced();
       const child = this.child(this.now, move);

@@ -48,7 +48,7 @@ const LEARNT = { right: COUNT, due: NUMBER };
 const COURSE = { board: BOARD, moves: TEXT, source: /^(book|games)$/, lines: [{ side: SIDE, moves: TEXT, ...LEARNT }] };
 /** A move, a comment, and the trees after it. @param {any} value @returns {boolean} */
 const TREE = (value) => fits(value, [ANY]) && fits(value.slice(0, 2), [TEXT]) && fits(value.slice(2), [TREE]);
-const GAME = { about: maybe(all(TEXT)), board: maybe(/^([XO-]{64} [XO])?$/), tree: maybe(TREE), way: maybe([COUNT]), moves: maybe(TEXT) };
+const GAME = { id: maybe(NUMBER), about: maybe(all(TEXT)), board: maybe(/^([XO-]{64} [XO])?$/), tree: maybe(TREE), way: maybe([COUNT]), moves: maybe(TEXT) };
 const CURRENT = {
   ...GAME, left: TEXT, used: { X: NUMBER, O: NUMBER }, paused: FLAG,
   practice: maybe({ ...COURSE, side: SIDE, at: TEXT, line: maybe(TEXT), asked: COUNT, missed: FLAG, ended: FLAG }),

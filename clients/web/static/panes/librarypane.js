@@ -170,14 +170,18 @@ export class LibraryPane {
 
   // The list
 
-  /** Put the game on the board into the list; false if it is there already. */
+  /** Put the game on the board into the list, in place of its row unless other moves were played since; false if it is there
+   * already. */
   keepPresent() {
     const { game } = this.app;
-    const saved = { ...game.save(), moves: game.moves(game.line().at(-1)) };
-    /** @param {{board: string, tree: any}} one */
-    const text = ({ board, tree }) => JSON.stringify([board, tree]);
-    if (this.games.some((one) => one.moves === saved.moves && text(loaded(new Game(), one).save()) === text(saved))) return false;
-    this.keep([saved]);
+    const moves = game.moves(game.line().at(-1));
+    /** @param {any} game */
+    const text = ({ about, board, tree }) => JSON.stringify([about, board, tree]);
+    const saved = { ...game.save(), moves };
+    if (this.games.some((one) => one.moves === moves && text(loaded(new Game(), one).save()) === text(saved))) return false;
+    const row = this.games.find((one) => one.id === saved.id && one.moves === moves);
+    saved.id = game.id = row?.id ?? Math.random();
+    this.change([saved, ...this.games.filter((one) => one !== row)]);
     return true;
   }
 
@@ -296,7 +300,7 @@ async function namesOf(files, kind) {
 
 /** Return a game of the gateway's as the list stores it. @param {any} game */
 function asSaved({ black, white, event, date, board, moves }) {
-  return { about: { black, white, event, date }, board, moves };
+  return { id: Math.random(), about: { black, white, event, date }, board, moves };
 }
 
 /** Put a game of the list into `game`, which is returned. @param {Game} game @param {any} one */
@@ -309,7 +313,11 @@ function loaded(game, one) {
 /** @param {any} game */
 function titled(game) {
   const { black, white, event } = game.about ?? {};
-  return [black || white ? `${black || "?"} – ${white || "?"}` : "", event, game.moves?.slice(0, 24)].filter(Boolean).join(" · ");
+  const players = (black || white) && `${black || "?"} – ${white || "?"}`;
+  // Most games end differently.
+  const moves = game.moves?.replace(/^(.{24}).*(.{8})$/, "$1…$2");
+  const noted = /","[^"]/.test(JSON.stringify(game.tree)) && "✎";
+  return [players, event, moves, noted].filter(Boolean).join(" · ");
 }
 
 /** Return the board as the text of an SVG file: the page's drawing with discs, the last move and, if they are on, hints.
