@@ -48,6 +48,10 @@ class HandshakeTable(Generic[ConnectionT]):
         if address and not others:
             self._of_address.pop(address, None)
 
+    def address(self, connection: ConnectionT) -> str:
+        """Return the address of a connection, "" if it is not in the table."""
+        return self._since.get(connection, (0.0, ""))[1]
+
     def is_full(self, address: str = "") -> bool:
         """Return whether one more connection is too many: from ``address`` if given, else in all."""
         if address:

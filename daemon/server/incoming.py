@@ -12,7 +12,7 @@ from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE
 from desdaemon.protocol.wire.messages import REPEATABLE, RequestError, readable_id
 from desdaemon.server.transport.outbox import Outgoing
-from desdaemon.server.transport.zmtp import Frame, LargeFrame
+from desdaemon.server.transport.zmtp import LARGEST_ENVELOPE, MOST_ENVELOPE_FRAMES, Frame, LargeFrame
 
 from .peers import REVOKED, SocketClient
 
@@ -64,22 +64,21 @@ class Incoming:
         self._send = send
 
     def take(self, peer: SocketClient, frames: tuple[Frame, ...], *, deserted: bool) -> None:
-        """Carry out a message whose ``frames`` are its body, alone or after an empty frame; refuse any other. If
-        ``deserted``, nobody can receive the reply, and only messages with another effect are carried out.
+        """Carry out a message: the last of its ``frames`` is the body, those before it are the envelope, which replies
+        get as it came. If ``deserted``, nobody can receive the reply, and only messages with another effect are carried
+        out.
         """
         body = frames[-1]
         if deserted and _only_asks(body):
             return
-        prefix: tuple[bytes, ...] = ()
-        if len(frames) == 2 and frames[0] == b"":
-            prefix = (b"",)
-        elif len(frames) != 1:
-            self._health.count("wrong frames")
-            wrong = RequestError("bad_request", "expected one frame, or an empty one and one")
-            self._refuse(peer, (b"",) if frames[0] == b"" else (), wrong)
-            return
+        prefix = tuple(part for part in frames[:-1] if isinstance(part, bytes))
         try:
-            if isinstance(body, LargeFrame):
+            if len(prefix) < len(frames) - 1:
+                self._health.count("wrong frames")
+                head = body.head if isinstance(body, LargeFrame) else body
+                wrong = f"expected an envelope of at most {MOST_ENVELOPE_FRAMES} frames and {LARGEST_ENVELOPE} bytes"
+                self._refuse(peer, (), RequestError("bad_request", wrong), _id_in(head))
+            elif isinstance(body, LargeFrame):
                 self._refuse(peer, prefix, _excess(body.size), _id_in(body.head))
             elif codec.is_structured(body) and len(body) > LARGEST_BODY:
                 self._refuse(peer, prefix, _excess(len(body)), _id_in(body))
@@ -101,14 +100,16 @@ class Incoming:
         if not peer.role:
             self._refuse(peer, prefix, REVOKED, readable_id(message))
             return
-        last_only = bool(prefix) and peer.last_only
+        delimited = prefix[-1:] == (b"",)
+        # The socket behind a broker is taken for a REQ, which takes one reply, where it sent a delimiter.
+        last_only = delimited and (peer.last_only or len(prefix) > 1)
 
         def reply(answer: Data) -> None:
             partial = answer["type"] == "partial"
             if not (partial and last_only):
                 self._send(peer, Outgoing(prefix, codec.encode(answer), partial))
 
-        self._operations.handle(peer, message, reply)
+        self._operations.handle(peer, message, reply, prefix[:-1] if delimited else prefix)
 
     def _take_text(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
         def reply(text: str) -> None:

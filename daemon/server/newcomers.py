@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from desdaemon.server.handshakes import GIVES_WAY_S, HandshakeTable
 from desdaemon.server.transport.connection import accepted
 from desdaemon.server.transport.poller import READ, Poller
-from desdaemon.server.transport.zmtp import SocketKind
+from desdaemon.server.transport.zmtp import OLD_ZMTP, SocketKind
 
 from .endpoints import Acceptor
 from .peers import ServedConnection
@@ -27,6 +27,7 @@ _ACCEPTED_AT_ONCE = 32
 _HANDSHAKE_S = 10.0
 _MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS = 1024, 512
 _REFUSALS_LOGGED_S = 60.0
+_MOST_OLD_NAMED = 1000
 
 
 class Newcomers:
@@ -54,6 +55,8 @@ class Newcomers:
         self._refusals: dict[str, int] = {}
         """Number of refusals by reason, since the last log line."""
         self._refusals_logged = -_REFUSALS_LOGGED_S
+        self._old: set[str] = set()
+        """Addresses that a log line has named because their ZMTP is too old."""
         for acceptor in acceptors:
             for listening, kind in acceptor.listening:
                 poller.register(listening.fileno(), READ, partial(self._on_listening, acceptor, listening, kind))
@@ -67,6 +70,10 @@ class Newcomers:
 
     def refuse(self, connection: ServedConnection, reason: str) -> None:
         """Close a connection whose handshake fails, after sending what is queued, such as an ERROR command."""
+        address = self._handshaking.address(connection)
+        if reason == OLD_ZMTP and address not in self._old and len(self._old) < _MOST_OLD_NAMED:
+            self._old.add(address)
+            self._health.log.warning("client of ZMTP 1 or 2 refused", address=address or "ipc", expected="ZMTP 3")
         self._count_refusal(reason)
         connection.flush()
         self._close(connection)

@@ -38,7 +38,7 @@ def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
     free: list[bool] = []
 
     def reply(message: dict[str, Any]) -> None:
-        free.append(message["id"] not in daemon.client.requests)
+        free.append(((), message["id"]) not in daemon.client.requests)
 
     request = {"v": 1, "id": "again", "op": "analyze", "args": {"plies": [0], "depth": 2}}
     daemon.services.operations.handle(daemon.client, request, reply)

@@ -25,7 +25,18 @@ from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import RequestError
 
 from .questions import check_list
-from .request import ENDINGS, Admission, ClientRecord, Data, PendingRequest, Reply, ServerLimits, TextLines, refusal
+from .request import (
+    ENDINGS,
+    Address,
+    Admission,
+    ClientRecord,
+    Data,
+    PendingRequest,
+    Reply,
+    ServerLimits,
+    TextLines,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
@@ -92,18 +103,21 @@ class Operations:
             "shutdown": self._shutdown,
         }
 
-    def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
-        """Carry out a request; errors are sent as its reply. Replies may be sent before this returns."""
+    def handle(self, client: ClientRecord, message: Data, reply: Reply, address: Address = ()) -> None:
+        """Carry out a request; errors are sent as its reply. Replies may be sent before this returns.
+
+        Ids in flight are told apart, and found by `cancel`, for each ``address`` of the client.
+        """
         try:
             operation, args = messages.check_request(message)
             identity = message["id"]
-            if identity in client.requests:
+            if (address, identity) in client.requests:
                 raise RequestError("duplicate_id", "a request with this id is still in flight", "id")
         except RequestError as error:
             self.health.refused(error.code)
             reply(refusal(messages.readable_id(message), error))
             return
-        request = PendingRequest(client, identity, operation.name, reply, self.health)
+        request = PendingRequest(client, identity, operation.name, reply, self.health, address)
         request.warnings = messages.unknown_keys(message)
         self._handle(request, lambda: self._carry_out(request, operation, args))
 
@@ -160,7 +174,7 @@ class Operations:
         key = client.account
         self._admission.enter(client, positions)
         request.leave = lambda: self._admission.leave(client.number, key, positions)
-        client.requests[request.id] = request
+        client.requests[request.key] = request
 
     def _check_jobs(self) -> None:
         """Raise `RequestError` if the jobs on the book, the look-ups and the commands that wait reach the limit
@@ -340,10 +354,11 @@ class Operations:
             raise RequestError("bad_request", "expected one of target, job and all", "target")
         keep = bool(request.values.get("keep"))
         if everything:
-            ended = [self.end(each, keep=keep) for each in list(request.client.requests.values())]
+            requests = [each for each in list(request.client.requests.values()) if each.address == request.address]
+            ended = [self.end(each, keep=keep) for each in requests]
             return {"cancelled": any(ended), "number": sum(ended)}
         if number is None:
-            named = request.client.requests.get(target) if target is not None else None
+            named = request.client.requests.get((request.address, target)) if target is not None else None
             return {"cancelled": named is not None and self.end(named, keep=keep)}
         job = self.books.jobs.find(number)
         editor = messages.allows(request.client.role, EDITOR)

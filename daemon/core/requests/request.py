@@ -36,6 +36,12 @@ SMALL = 4
 Data = dict[str, Any]
 Reply = Callable[[Data], None]
 
+Address = tuple[bytes, ...]
+"""Tells apart those who send requests through one client, as through a broker: () for the client itself."""
+
+RequestKey = tuple[Address, str | int]
+"""Identifies a request in flight of a client: its address and its id."""
+
 
 class ServerLimits(NamedTuple):
     """The limits for clients, keys and the daemon, as ``--limit`` sets them; docs/server.md describes each."""
@@ -62,7 +68,7 @@ class ClientRecord:
         self.remote = remote
         self.number = next(_NUMBERS)
         """The client's number, unique in the process."""
-        self.requests: dict[str | int, PendingRequest] = {}
+        self.requests: dict[RequestKey, PendingRequest] = {}
         self.parting: set[PendingRequest] = set()
         """Requests that are over, but whose last reply was not handed over yet."""
         self.texts: Any = None
@@ -87,6 +93,7 @@ class PendingRequest:
         "_lock",
         "_reply",
         "_seq",
+        "address",
         "arrived",
         "cancel",
         "client",
@@ -102,10 +109,17 @@ class PendingRequest:
     )
 
     def __init__(
-        self, client: ClientRecord, identity: str | int, operation: str, reply: Reply, health: ServerMetrics
+        self,
+        client: ClientRecord,
+        identity: str | int,
+        operation: str,
+        reply: Reply,
+        health: ServerMetrics,
+        address: Address = (),
     ) -> None:
         self.client = client
         self.id = identity
+        self.address = address
         self.operation = operation
         self.values: Data = {}
         self.warnings: list[str] = []
@@ -128,6 +142,10 @@ class PendingRequest:
         self._health = health
         self._seq = 0
         self._lock = threading.Lock()
+
+    @property
+    def key(self) -> RequestKey:
+        return self.address, self.id
 
     def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
         """Set two functions: ``cancel`` ends the work, ``found`` returns the results so far. Returns False if the
@@ -182,8 +200,8 @@ class PendingRequest:
             self.over = True
             self.client.parting.add(self)
             # Before the reply is sent, because its receiver may use the id again.
-            if self.client.requests.get(self.id) is self:
-                del self.client.requests[self.id]
+            if self.client.requests.get(self.key) is self:
+                del self.client.requests[self.key]
             if self.leave is not None:
                 self.leave()
             try:

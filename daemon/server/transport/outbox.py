@@ -16,6 +16,11 @@ class Outgoing(NamedTuple):
     body: bytes
     partial: bool
 
+    @property
+    def size(self) -> int:
+        """Bytes of all frames."""
+        return len(self.body) + sum(map(len, self.prefix))
+
 
 class ByteTotal:
     """The sum of the bytes in several outboxes."""
@@ -27,12 +32,12 @@ class ByteTotal:
 
 
 class SendQueue:
-    """The messages that wait for one client; ``bytes`` sums their bodies. For one thread at a time."""
+    """The messages that wait for one client; ``bytes`` sums their frames. For one thread at a time."""
 
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
     def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
-        """Hold up to ``most`` messages and ``most_bytes`` of bodies, or one longer message. The bytes are added to
+        """Hold up to ``most`` messages and ``most_bytes``, or one longer message. The bytes are added to
         ``total`` too.
         """
         self.bytes = 0
@@ -52,7 +57,7 @@ class SendQueue:
     def put(self, reply: Outgoing) -> list[Outgoing]:
         """Add a message. Returns the messages that were dropped to keep the bounds, which may include the new one."""
         self._replies.append(reply)
-        self._count(len(reply.body))
+        self._count(reply.size)
         dropped = []
         while len(self._replies) > self._most or (self.bytes > self._most_bytes and len(self._replies) > 1):
             dropped.append(self.drop_oldest())
@@ -63,17 +68,17 @@ class SendQueue:
         index = next((index for index, reply in enumerate(self._replies) if reply.partial), 0)
         dropped = self._replies[index]
         del self._replies[index]
-        self._count(-len(dropped.body))
+        self._count(-dropped.size)
         return dropped
 
     def take(self, size: int) -> list[Outgoing]:
-        """Remove and return the oldest messages until their bodies, and 16 bytes for each, reach ``size`` bytes."""
+        """Remove and return the oldest messages until their frames, and 16 bytes for each, reach ``size`` bytes."""
         taken: list[Outgoing] = []
         while self._replies and size > 0:
             reply = self._replies.popleft()
             taken.append(reply)
-            size -= len(reply.body) + 16
-            self._count(-len(reply.body))
+            size -= reply.size + 16
+            self._count(-reply.size)
         return taken
 
     def clear(self) -> None:

@@ -20,11 +20,14 @@ MORE, LONG, COMMAND = 1, 2, 4
 LARGEST_FRAME = 4 << 20
 """Most bytes of a frame; a larger one breaks the protocol."""
 
+MOST_ENVELOPE_FRAMES = 16
+LARGEST_ENVELOPE = 1 << 10
+"""Most frames of a message before its last one, and most bytes in them together."""
+
 GREETING_SIZE = 64
 _SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 _MECHANISM = slice(12, 32)
 _LARGEST_HANDSHAKE = 4096
-_FRAMES_KEPT = 3
 _LONGEST_IDENTITY = 255
 _NAME = re.compile(rb"[A-Za-z0-9._+-]{1,255}")
 _MOST_SUBSCRIPTIONS = 64
@@ -34,7 +37,7 @@ _LONGEST_PING_CONTEXT = 16
 
 
 class LargeFrame(NamedTuple):
-    """A frame that was too large to keep: its size, and the first `HEAD_KEPT` bytes of its content."""
+    """Frames that were too large to keep: their size, and of a single one the first `HEAD_KEPT` bytes."""
 
     size: int
     head: bytes
@@ -43,6 +46,9 @@ class LargeFrame(NamedTuple):
 HEAD_KEPT = 256
 
 Frame = bytes | LargeFrame
+
+OLD_ZMTP = "old ZMTP"
+"""The reason of a `Violation` by a peer of ZMTP 1 or 2."""
 
 CONSUMED: tuple[Frame, ...] = ()
 """What `Conversation.next` returns for bytes that were no message, such as a command."""
@@ -229,8 +235,8 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """Return the frames of the next message, at most three; a third frame is replaced by b"", a frame too large
-        to keep by a `LargeFrame`.
+        """Return the frames of the next message. A frame too large to keep is replaced by a `LargeFrame`, and so are
+        the frames before the last one where they are too many or too large together.
 
         Returns `CONSUMED` for bytes that end no message for the caller, such as a command or a subscription, and None
         if bytes are missing. Raises `Violation` if the peer broke the protocol or may not connect.
@@ -298,9 +304,11 @@ class Conversation:
             self._command(content)
             return CONSUMED
         frames = self._frames
-        if len(frames) < _FRAMES_KEPT:
-            frames.append(content if len(frames) < _FRAMES_KEPT - 1 else b"")
+        frames.append(content)
         if flags & MORE:
+            size = sum(part.size if isinstance(part, LargeFrame) else len(part) for part in frames)
+            if size > LARGEST_ENVELOPE or len(frames) > MOST_ENVELOPE_FRAMES:
+                frames[:] = (LargeFrame(size, b""),)
             return CONSUMED
         whole = tuple(frames)
         frames.clear()
@@ -330,7 +338,7 @@ class Conversation:
         if begin[:1] not in (b"", b"\xff") or (len(begin) > 9 and not begin[9] & 1):
             raise Violation("no ZMTP")
         if len(begin) > 10 and begin[10] < 3:
-            raise Violation("old ZMTP")
+            raise Violation(OLD_ZMTP)
 
     def _handshake(self, flags: int, content: bytes) -> None:
         if not flags & COMMAND:

@@ -35,3 +35,6 @@ class Loop:
     def close(self) -> None:
         self.sockets.stop()
         self.thread.join()
+        # Endless searches of clients that have just left.
+        for peer in self.sockets.peers:
+            self.daemon.services.operations.drop(peer)
