@@ -1,8 +1,8 @@
-"""Suggestions for misspelt words, for error messages."""
+"""Words as people write them: suggestions for misspelt ones, numbers of things, names that are looked for."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from .errors import quoted
 
@@ -60,3 +60,11 @@ def did_you_mean(word: str, names: Collection[str], expected: str) -> str:
     """Return the end of a message: ``did you mean "hint"?``, or ``expected ...`` if no other name is near."""
     guess = nearest(word, names)
     return f"did you mean {quoted(guess)}?" if guess and guess.lower() != word.lower() else f"expected {expected}"
+
+
+def name_test(wanted: str) -> Callable[[str], bool]:
+    """Return a test of names: whether one contains ``wanted``, in any case; for ``=Ann`` whether it is exactly Ann."""
+    if wanted.startswith("="):
+        return wanted[1:].strip().__eq__
+    part = wanted.casefold()
+    return lambda name: part in name.casefold()

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
+from desdaemon.protocol.spelling import name_test
 from desdaemon.protocol.wire.constants import LONGEST_NAME
 
 from . import boards
@@ -68,8 +69,8 @@ class Filter(NamedTuple):
     """Which games count: those that meet every condition given.
 
     ``player`` is a part of either player's name, ``black`` and ``white`` of that side's name, ``event`` of the
-    tournament's or the file's name; capitals count as small letters. The year is ``from_year`` or later and ``to_year``
-    or earlier, 0 for any. If either year is given, games of unknown year do not count.
+    tournament's or the file's name, all as for `name_test`. The year is ``from_year`` or later and ``to_year`` or
+    earlier, 0 for any. If either year is given, games of unknown year do not count.
     """
 
     player: str = ""
@@ -178,7 +179,7 @@ class GamesIndex:
         ]
         if self._place != self._size:
             raise self._damaged()
-        self._lower: list[str] = []
+        self._all_names: list[str] = []
 
     @property
     def positions(self) -> int:
@@ -328,9 +329,9 @@ class GamesIndex:
         return passing
 
     def _named(self, wanted: str, field: str) -> npt.NDArray[np.bool_]:
-        """Return a mask of the games whose ``field``, a name, contains ``wanted``; capitals count as small letters."""
-        if not self._lower:
-            self._lower = [self.name(number).lower() for number in range(len(self._ends))]
-        matching = np.array([wanted.lower() in name for name in self._lower] + [False])
+        """Return a mask of the games whose ``field`` is a name that ``wanted`` means, as for `name_test`."""
+        if not self._all_names:
+            self._all_names = [self.name(number) for number in range(len(self._ends))]
+        matching = np.array([*map(name_test(wanted), self._all_names), False])
         named: npt.NDArray[np.bool_] = matching[np.minimum(self.games[field], len(matching) - 1)]
         return named

@@ -51,7 +51,7 @@ SATELLITE = Satellite(
                 *(
                     Argument(name, "text", help, 0, LONGEST_NAME, default="any", cost="as for `games`", since="games")
                     for name, help in (
-                        ("player", "Count only games of a player: a part of the name, in any case."),
+                        ("player", "Count only games of a player: a part of the name, in any case, or `=NAME`."),
                         ("black", "Only games of this player as Black."),
                         ("white", "Only games of this player as White."),
                         ("event", "Only games of this tournament, or file."),

@@ -18,7 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.spelling import name_test, plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -71,7 +71,12 @@ def command_line() -> Parser:
     add = parser.add_argument
     add("words", nargs="+", metavar="GAME", help="a file, - for standard input, or moves")
     add("--game", type=whole(1, 10**9), default=0, metavar="N", help="the game of that number in the file, from 1")
-    add("--player", default="", metavar="NAME", help="games of a player whose name contains this")
+    add(
+        "--player",
+        default="",
+        metavar="NAME",
+        help="games of a player whose name contains this; =NAME: is this",
+    )
     add("--all", action="store_true", help="all of these games, not only the first")
     add("--summary", action="store_true", help="one report on the player's games in files and folders")
     add("--list", action="store_true", help="only list the games")
@@ -152,13 +157,12 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """Yield the games in which a player's name contains the text of the option ``--player``; without the option yield
-    all games. Unreadable games are reported on the way.
+    """Yield the games with a player that the option ``--player`` means; without the option yield all games. Unreadable
+    games are reported on the way.
     """
-    name = options.player.casefold()
+    wanted = name_test(options.player)
     for game in games_of(options.words, _mention):
-        players = (game.record.black.casefold(), game.record.white.casefold())
-        if any(name in player for player in players):
+        if wanted(game.record.black) or wanted(game.record.white):
             yield game
 
 

@@ -14,7 +14,7 @@ from desdaemon.protocol.games.records import final_result
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.openings import opening_of
 from desdaemon.protocol.othello.rules import canonical
-from desdaemon.protocol.spelling import did_you_mean, plural
+from desdaemon.protocol.spelling import did_you_mean, name_test, plural
 
 from .game import MARKS, GameAnalysis
 
@@ -51,12 +51,13 @@ class Player(NamedTuple):
 
 
 def find_player(games: Iterable[FileGame], name: str) -> Player:
-    """Return the player among ``games`` whose name is ``name``, or the only one whose name contains it, case ignored.
+    """Return the player among ``games`` whose name is ``name`` in this spelling, else in another case, else the only
+    one whose name contains it; for ``=Ann`` only Ann.
 
     The ratings are Elo's, from the results of all ``games``: everybody begins with `FIRST_RATING`. Raises `BadInput`
     if no name, or more than one, contains ``name``.
     """
-    wanted = name.casefold()
+    wanted = name_test(name)
     names: set[str] = set()
     listed = []
     for game in games:
@@ -64,7 +65,7 @@ def find_player(games: Iterable[FileGame], name: str) -> Player:
         names.update((black, white))
         result = final_result(game.record, game.result)
         # Of others' games the result is enough, and a base has many.
-        whole = game if wanted in black.casefold() or wanted in white.casefold() else None
+        whole = game if wanted(black) or wanted(white) else None
         listed.append((game.date, black, white, result, whole))
     whole_name = _whole_name(name, names - {""})
     listed.sort(key=lambda row: row[0])
@@ -84,9 +85,10 @@ def find_player(games: Iterable[FileGame], name: str) -> Player:
 
 
 def _whole_name(name: str, names: set[str]) -> str:
-    wanted = name.casefold()
-    matching = sorted(one for one in names if wanted in one.casefold())
-    same = [one for one in matching if one.casefold() == wanted]
+    if name in names:
+        return name
+    matching = sorted(filter(name_test(name), names))
+    same = [one for one in matching if one.casefold() == name.casefold()]
     if len(same or matching) == 1:
         return (same or matching)[0]
     if matching:

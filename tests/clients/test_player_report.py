@@ -15,7 +15,10 @@ from random_games import random_game
 from test_analyze import NASTY, Page
 
 from desdaemon.clients.analysis import analyze as command
+from desdaemon.clients.analysis.player import find_player
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import Position, parse_board
@@ -229,3 +232,22 @@ def test_command_lines_that_it_refuses(
         command.main([str(folder), *arguments])
     assert ended.value.code == 2
     assert line in capsys.readouterr().err
+
+
+def test_the_exact_spelling_of_a_name_wins() -> None:
+    record = parse_game("f5d6c3", "txt")
+    pairs = (("Ann", "ann"), ("Anna", "ann"), ("Ann", "Bob"), ("Bob", "Bobby"))
+    games = [FileGame(record._replace(black=black, white=white)) for black, white in pairs]
+    for name, found, count in (
+        ("Ann", "Ann", 2),
+        ("ann", "ann", 2),
+        ("=ann", "ann", 2),
+        ("anna", "Anna", 1),
+        ("bob", "Bob", 2),
+        ("=Bobby", "Bobby", 1),
+    ):
+        player = find_player(games, name)
+        assert (player.name, len(player.games)) == (found, count)
+    for name in ("ANN", "=Bo", "=anna"):
+        with pytest.raises(BadInput):
+            find_player(games, name)

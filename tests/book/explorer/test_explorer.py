@@ -55,14 +55,18 @@ def year(game: FileGame) -> int:
     return int(game.date[:4] or 0)
 
 
+def named(wanted: str, name: str) -> bool:
+    return wanted[1:] == name if wanted[:1] == "=" else wanted.lower() in name.lower()
+
+
 def passes(visit: Visit, chosen: Filter) -> bool:
     game, file, _ = visit
-    black, white = game.record.black.lower(), game.record.white.lower()
+    black, white = game.record.black, game.record.white
     return (
-        (chosen.player.lower() in black or chosen.player.lower() in white)
-        and chosen.black.lower() in black
-        and chosen.white.lower() in white
-        and (chosen.event.lower() in game.event.lower() or chosen.event.lower() in file.lower())
+        (named(chosen.player, black) or named(chosen.player, white))
+        and named(chosen.black, black)
+        and named(chosen.white, white)
+        and (named(chosen.event, game.event) or named(chosen.event, file))
         and chosen.from_year <= year(game)
         and (not chosen.to_year or 0 < year(game) <= chosen.to_year)
     )
@@ -139,6 +143,9 @@ def turned(positions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 FILTERS = (
     Filter(),
     Filter(player="ann"),
+    Filter(player="=Ann"),
+    Filter(player="=ann"),
+    Filter(black="=Bo"),
     Filter(black="BOB", white="cléo"),
     Filter(event="paris"),
     Filter(event="some.pgn"),
