@@ -64,6 +64,11 @@ class PlayedGame:
         self.moves.append(move)
         return True
 
+    @property
+    def taken_back(self) -> int:
+        """The number of plies that `redo` can play."""
+        return len(self._undone)
+
     def counted(self) -> bool:
         """Return whether this game's result was counted before, and mark it as counted."""
         already = self._counted == self.moves

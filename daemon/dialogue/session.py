@@ -149,19 +149,26 @@ class Session:
         if self.game.position.over:
             self.on_game_over()
 
-    def undo(self) -> bool:
-        """Take back one ply, or two in modes 0 and 1. Returns False if there was none."""
-        return self._repeat(self.game.undo)
+    def undo(self, times: int = 1) -> bool:
+        """Take back ``times`` moves, or twice as many plies in modes 0 and 1. Returns False, changing nothing, if there
+        are fewer.
+        """
+        return self._repeat(self.game.undo, times, len(self.game.moves))
 
-    def redo(self) -> bool:
-        """Play again one ply that was taken back, or two in modes 0 and 1. Returns False if there was none."""
-        return self._repeat(self.game.redo)
+    def redo(self, times: int = 1) -> bool:
+        """Play again ``times`` moves that were taken back, as `undo` counts them. Returns False, changing nothing, if
+        there are fewer.
+        """
+        return self._repeat(self.game.redo, times, self.game.taken_back)
 
-    def _repeat(self, step: Callable[[], bool]) -> bool:
-        done = step()
-        if done and self.settings.mode in (0, 1):
+    def _repeat(self, step: Callable[[], bool], times: int, there: int) -> bool:
+        each = 2 if self.settings.mode in (0, 1) else 1
+        # The last of the moves may be a single ply: the first of the game.
+        if there <= (times - 1) * each:
+            return False
+        for _ in range(min(times * each, there)):
             step()
-        return done
+        return True
 
     def transform(self, symmetry: int, swap_colours: bool = False) -> None:
         """Turn the game by a symmetry of `rules.transform`; with ``swap_colours`` exchange the colours, and the times

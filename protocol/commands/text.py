@@ -25,8 +25,8 @@ COMMANDS = (
         "Play a sequence of moves, or an opening by its name, or one of XOT (xot, xot 17); passes may be left out.",
         READER,
     ),
-    Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1).", READER),
-    Command("redo", ("r",), "", "Play the move that was taken back (two in modes 0 and 1).", READER),
+    Command("undo", ("u",), "[n]", "Take back n moves (default 1; twice as many in modes 0 and 1).", READER),
+    Command("redo", ("r",), "[n]", "Play n moves that were taken back (twice as many in modes 0 and 1).", READER),
     Command("go", (), "", "Search and play a move for the side to move.", READER, SEARCHES),
     Command(
         "hint",

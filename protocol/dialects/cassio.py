@@ -22,7 +22,7 @@ COMMANDS = (
         "midgame-search",
         (),
         "board alpha beta depth precision",
-        "Search: a line of result for each iteration, then `ready.`",
+        "Search: a line of result, at verbose 2 one for each iteration, then `ready.`",
     ),
     Command("endgame-search", (), "board alpha beta precision", "Search to the end of the game."),
     Command("stop", (), "", "End the search; its last result, its `ready.`, and one for the stop."),

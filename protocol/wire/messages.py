@@ -413,7 +413,8 @@ def check_request(
         meant = did_you_mean(name, operations, "one of those that hello lists")
         raise RequestError("unknown_op", f"op = {quoted(name)}: {meant}", "op")
     args = message.get("args")
-    if args is None:
+    # PHP writes an empty map as an empty list.
+    if args is None or args == []:
         return operation, {}
     if not isinstance(args, dict):
         raise RequestError("bad_request", f"args = {_shown(args)}: expected a map", "args")

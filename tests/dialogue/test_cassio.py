@@ -67,6 +67,17 @@ def test_searches() -> None:
     assert (limits.selectivity, options["alpha"], options["beta"]) == (87, -2, 6)
 
 
+def test_a_search_has_one_result_and_more_if_asked_for() -> None:
+    iterations = [Line(19, 4, 4, 4, depth, Selectivity(100), (19,), 5, 1.0, 20) for depth in (2, 4, 6)]
+    for verbose, count in ((0, 1), (1, 1), (2, 4)):
+        talk = Talk()
+        talk.session.settings.verbose = verbose
+        talk.searcher = Interrupted(*iterations)
+        *results, ready = talk.say(f"midgame-search {START} -64 64 8 100")
+        assert (len(results), ready) == (count, "ready.")
+        assert ", depth 6, " in results[-1]
+
+
 def test_the_end_of_a_game() -> None:
     talk = Talk()
     board = "XO-" + "X" * 61

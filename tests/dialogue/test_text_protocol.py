@@ -136,6 +136,40 @@ def test_go_plays_and_announces() -> None:
     assert dialogue.say("go") == "\n*** Game Over ***\n"
 
 
+def test_undo_takes_back_several_moves() -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5d6c3d3c4")
+    after = dialogue.board
+    dialogue.say("undo 3")
+    assert len(dialogue.session.game.moves) == 2
+    assert "fewer moves" in dialogue.refused("undo 3")
+    assert len(dialogue.session.game.moves) == 2
+    dialogue.say("redo 3")
+    assert dialogue.board == after
+    assert "fewer moves" in dialogue.refused("redo 1")
+    dialogue.session.settings.mode = 1
+    assert dialogue.session.undo(2)
+    assert len(dialogue.session.game.moves) == 1
+    assert not dialogue.session.undo(2)
+    assert dialogue.session.undo()
+    assert dialogue.board == OPENING
+
+
+def test_hint_at_a_forced_pass_is_an_empty_table_for_programs_made_for_edax() -> None:
+    empty = f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{edax.TABLE_RULE}\n"
+    for compatible in (True, False):
+        dialogue = Dialogue(verbose=1, edax_compatible=compatible)
+        dialogue.both(f"setboard {PASS_BOARD}")
+        assert dialogue.session.game.position.must_pass
+        assert (dialogue.say("hint 2") == empty) == compatible
+
+
+def test_go_after_the_end_says_so_with_edax_options_beside_a_board() -> None:
+    for compatible, count in ((True, 3), (False, 2)):
+        out = Dialogue(verbose=1, edax_compatible=compatible).run(f"setboard {BOTH_STUCK}", "go")
+        assert out.count(edax.GAME_OVER) == count
+
+
 def test_go_shows_its_search() -> None:
     out = Dialogue(verbose=1, level=4).say("go").split("\n")
     assert out[0] == edax.TABLE_HEADER

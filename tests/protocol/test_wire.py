@@ -276,3 +276,14 @@ def test_forced_passes_may_be_left_out_and_do_not_count_as_plies(seed: int) -> N
     assert line.first == START
     assert line.positions() == reached
     assert read_line({"moves": moves_text(played)}).last == position
+
+
+def test_an_empty_list_is_an_empty_map_as_php_writes_it() -> None:
+    operation, args = messages.check_request({"v": 1, "id": 1, "op": "hello", "args": []})
+    assert (operation.name, args) == ("hello", {})
+    with pytest.raises(RequestError, match="expected a map"):
+        messages.check_request({"v": 1, "id": 1, "op": "hello", "args": [1]})
+    operation, args = messages.check_request(
+        {"v": 1, "id": 1, "op": "analyze", "args": {"positions": [[], {"moves": "f5"}]}}
+    )
+    assert messages.check_arguments(operation, args)[0]["positions"] == [{}, {"moves": "f5"}]

@@ -23,13 +23,14 @@ def set_board(context: CommandContext, argument: str) -> None:
 
 
 def undo(context: CommandContext, argument: str) -> None:
-    if not context.session.undo():
-        context.warn("undo: the game has no move to take back")
+    if not context.session.undo(number_within("undo", argument or "1", 1, 10**9)):
+        what = f" {argument}: the game has fewer moves" if argument else ": the game has no move"
+        context.warn(f"undo{what} to take back")
 
 
 def redo(context: CommandContext, argument: str) -> None:
-    if not context.session.redo():
-        context.warn("redo: no move was taken back")
+    if not context.session.redo(number_within("redo", argument or "1", 1, 10**9)):
+        context.warn(f"redo {argument}: fewer moves were taken back" if argument else "redo: no move was taken back")
 
 
 def load(context: CommandContext, argument: str) -> None:

@@ -90,7 +90,8 @@ def go(context: CommandContext, argument: str) -> None:
     position = session.game.position
     verbose = context.settings.verbose > 0
     if position.over:
-        if not context.shows_boards:
+        # A board says so too; Edax says it with both.
+        if not context.shows_boards or context.settings.edax_compatible:
             context.say(f"\n{edax.GAME_OVER}")
         return
     table = SearchTable(context, position.black_to_move)
@@ -115,7 +116,8 @@ def hint(context: CommandContext, argument: str) -> None:
     verbose = context.settings.verbose > 0
     if verbose:
         context.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
-    if not position.over:
+    # Edax has no hint where a pass is forced.
+    if not position.over and not (context.settings.edax_compatible and position.must_pass):
         table = SearchTable(context, position.black_to_move)
         book_moves = []
         for book_move in session.known_moves(position, wanted):

@@ -189,7 +189,8 @@ class CassioDialect(LineDialect):
             nonlocal finished
             running.nodes += line.nodes
             finished = line
-            report(line)
+            if self.session.settings.verbose >= 2:
+                report(line)
 
         try:
             with stoppable:
