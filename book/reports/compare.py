@@ -11,7 +11,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
 from desdaemon.book.games import COUNTS_WITHOUT_GAMES, new_games, without
 from desdaemon.book.growth.game_results import count, counts_without_games
-from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, PASS
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
@@ -81,8 +81,8 @@ def merge(
     """Add every position of ``other`` to ``book``, then run negamax on ``threads`` threads. A position of both gets the
     `better` entry; with ``keep_ours`` it keeps that of ``book``.
 
-    Leaves that became links are dropped, so that leaves can be open afterwards: `add.fix` searches them. A cancellation
-    keeps the positions merged so far. Game results are added last, so a merge that is repeated after a cancellation
+    Leaves that became links are dropped, and such leaves of ``other`` not taken, so that leaves can be open afterwards:
+    `add.fix` searches them. A cancellation keeps the positions merged so far. Game results are added last, so a merge that is repeated after a cancellation
     adds them only once.
     """
     replaced = kept = conflicting = 0
@@ -99,6 +99,9 @@ def merge(
         kept += len(in_both) - int(np.count_nonzero(differ))
         for place in in_both[differ].tolist():
             ours, entry = book.table.entry(int(rows[place])), other.table.entry(first + place)
+            if entry.has_leaf and book.table.find(*book.table.play(*entry[:2], entry.leaf_move)) >= 0:
+                # Here that move is a link: negamax would drop the leaf, and the next merge add it again.
+                entry = entry._replace(leaf_move=NO_MOVE)
             chosen = better(ours, entry, keep_ours=keep_ours)
             if ours.score != entry.score and min(ours.level, entry.level) > NO_LEVEL:
                 conflicting += 1

@@ -278,6 +278,19 @@ def test_merge_adds_what_is_missing() -> None:
     assert contents(small) == before
 
 
+def test_a_book_merged_again_changes_nothing() -> None:
+    ours, theirs = grown(relative=6), grown(relative=0, level=9)
+    merge(ours, theirs)
+    before = contents(ours)
+    for fixed in (False, True):
+        again = merge(ours, theirs)
+        assert (again.added, again.replaced) == (0, 0)
+        assert contents(ours) == before
+        if not fixed:
+            fix(ours, Worker(toy))
+            before = contents(ours)
+
+
 def test_merge_reports_conflicts_and_adds_up_results() -> None:
     first, second = grown(), grown(level=9)
     row = second.table.find(*FIRST)
