@@ -82,8 +82,8 @@ def merge(
     `better` entry; with ``keep_ours`` it keeps that of ``book``.
 
     Leaves that became links are dropped, and such leaves of ``other`` not taken, so that leaves can be open afterwards:
-    `add.fix` searches them. A cancellation keeps the positions merged so far. Game results are added last, so a merge that is repeated after a cancellation
-    adds them only once.
+    `add.fix` searches them. A cancellation keeps the positions merged so far. Game results are added last, so a merge
+    that is repeated after a cancellation adds them only once.
     """
     replaced = kept = conflicting = 0
     size = len(book)

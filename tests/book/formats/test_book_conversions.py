@@ -88,12 +88,13 @@ def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue
     dialogue.say("book deviate 2 6")
     dialogue.book.options = dialogue.book.options._replace(midgame_error=3, endcut_error=0)
     dialogue.say("book negamax")
-    for name, ways in (("b.egbk3", "leaves do not count in scores"), ("b.txt", "leaves count in scores")):
+    ways_there = {"b.egbk3": (8, "leaves do not count in scores"), "b.txt": (9, "leaves count in scores")}
+    for name, (depth, ways) in ways_there.items():
         path = tmp_path / name
         dialogue.say(f"book export {path}")
         (told, _) = dialogue.lines(f"book import {path} --discard")
-        assert told.startswith(f"{path}: not in the file, and assumed: level 3, depth 8, errors 3 and 0; {ways}")
-        assert dialogue.book.options[:4] == (3, 53, 3, 0)
+        assert told.startswith(f"{path}: not in the file, and assumed: level 3, depth {depth}, errors 3 and 0; {ways}")
+        assert dialogue.book.options[:4] == (3, 61 - depth, 3, 0)
         (told, _) = dialogue.lines(f"book load {path} --discard")
         assert "errors 2 and 1" in told
         dialogue.say("book new 3 8 --discard")

@@ -11,7 +11,7 @@ from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix
-from desdaemon.book.options import BookOptions, default_depth
+from desdaemon.book.options import MAX_DEPTH, BookOptions, default_depth
 from desdaemon.book.record import START
 from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import entry_moves_text
@@ -134,6 +134,10 @@ def _import(run: BookCommandRun) -> Result:
     loaded = registry.load(path, level=1, progress=run.progress)
     book = loaded.book
     assumed = loaded.assumed
+    if loaded.format == registry.TEXT and len(book) > 1:
+        # As in Edax: the book grows by one more ply.
+        book.options = book.options.at_depth(min(book.options.depth + 1, MAX_DEPTH))
+        assumed = assumed_by_reading(book.options, loaded.format)
     if assumed and old_book is not None:
         # The file gives no error bounds: as in Edax they stay those of the book in use before.
         errors = old_book.options[2:4]
