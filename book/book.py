@@ -150,6 +150,15 @@ class Book:
     def __len__(self) -> int:
         return len(self.table)
 
+    def copy(self) -> Book:
+        """Return a book with the same content, whose recorder notes nothing."""
+        made = Book(self._options, self.table.copy(), self.file_links, games=self.games)
+        made._touched = set(self._touched) if self._touched is not None else None
+        made._unverified = set(self._unverified) if self._unverified is not None else None
+        made.stale = self.stale
+        made.memo, made.edits, made.steps = {**self.memo}, [*self.edits], {**self.steps}
+        return made
+
     @property
     def options(self) -> BookOptions:
         """The options, assigned as a whole. All scores become stale if an option that they depend on changes."""

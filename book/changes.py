@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from .chunks import Rows, Words
 from .games import Games
@@ -11,6 +12,22 @@ from .options import BookOptions
 
 Question = tuple[int, int, int, int]
 """A search: discs of the side to move, discs of the other side, level, mask of excluded moves."""
+
+
+class GivenCommand(NamedTuple):
+    """A command: its text, who gave it, and when its job was submitted, in seconds since 1970 (0: unknown).
+
+    A job that a later process goes on with keeps its time, so that all its changes are those of one command.
+    """
+
+    line: str
+    client: str = ""
+    started: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The first word: ``cut`` of ``cut 4``."""
+        return self.line.partition(" ")[0]
 
 
 class ChangeObserver:
@@ -22,8 +39,8 @@ class ChangeObserver:
     def allow(self) -> None:
         """Raise `ReadOnly` if the book must not change. Called before each change."""
 
-    def begin(self, command: str) -> None:
-        """Take note that the following changes are made by the command with the text ``command``."""
+    def begin(self, command: GivenCommand) -> None:
+        """Take note that the following changes are made by ``command``."""
 
     def changed(self, row: int) -> None:
         """Take note that the position in ``row`` was added or changed."""

@@ -100,6 +100,18 @@ class BookTable(TableMemory):
                 made.set_results_of(rows, self._results_in(start >> CHUNK_BITS)[: end - start][staying])
         return made
 
+    def copy(self) -> BookTable:
+        """Return a new table with the same rows, their counts and results."""
+        made, rows, wide = BookTable(), len(self), self.state().wide
+        made.reserve(rows)
+        for chunk in self.chunks():
+            made.insert_records(chunk)
+        made.adopt(rows, [], None, wide, [])
+        if self._results:
+            every = np.arange(rows)
+            made.set_results_of(every, self.results_of(every))
+        return made
+
     # ------------------------------------------------------------------------------------------------ positions
 
     def _pair(self) -> tuple[Any, int]:
@@ -408,13 +420,6 @@ class BookTable(TableMemory):
             for number, here, places in by_chunk(rows):
                 self._compare(self._results[number])
                 results[here] = self._results[number][places]
-        return results
-
-    def results_of_positions(self, records: Records) -> Records:
-        """Return copies of the `RESULT` records of the canonical positions in ``records``; zeros outside the table."""
-        rows = self.rows_of(records)
-        results = np.zeros(len(rows), RESULT)
-        results[rows >= 0] = self.results_of(rows[rows >= 0])
         return results
 
     def set_results_of(self, rows: Rows, results: Records) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from desdaemon.book.changes import ChangeObserver, Question
+from desdaemon.book.changes import ChangeObserver, GivenCommand, Question
 from desdaemon.book.chunks import Rows, Words
 from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
 from desdaemon.book.games import Games
@@ -24,8 +24,28 @@ if TYPE_CHECKING:
     from desdaemon.book.book import Book
 
 OPTIONS = struct.Struct("<6i")
+MOST_KEPT = 1 << 26
+"""Most bytes of earlier states that are kept for a book without a journal: one of 1.4 million positions, or many of
+small books.
+"""
+
 SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
+
+
+def packed_command(command: GivenCommand) -> bytes:
+    """Return the payload of the journal's entry for a command."""
+    line, client = (text.replace("\n", " ") for text in command[:2])
+    return f"{line}\n{client}\n{command.started!r}".encode()
+
+
+def unpacked_command(payload: bytes) -> GivenCommand:
+    """Return the command in a payload; one that an earlier version wrote has the text alone."""
+    line, client, started = [*payload.decode(errors="replace").split("\n"), "", "0"][:3]
+    try:
+        return GivenCommand(line, client, float(started))
+    except ValueError:
+        return GivenCommand(line, client)
 
 
 class ReadOnlyObserver(ChangeObserver):
@@ -51,6 +71,49 @@ class ReadOnlyObserver(ChangeObserver):
         raise ReadOnly(f"{self._path}: opened for reading only{reason and ': '}{reason}")
 
 
+class MemoryObserver(ChangeObserver):
+    """The observer of a book without a journal: before the first change of a command it keeps a copy of the book, from
+    which the command can be taken back. Copies of more than `MOST_KEPT` bytes in all are dropped, the oldest first.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._command: GivenCommand | None = None
+        self._earlier: list[tuple[GivenCommand, bool, Book]] = []
+        """Commands, oldest first, each with whether the book had changes before it, and a copy of the book then."""
+        self.too_large = False
+        """Whether the last change was made to a book too large to copy."""
+
+    def begin(self, command: GivenCommand) -> None:
+        self._command = command
+
+    def allow(self) -> None:
+        command, self._command = self._command, None
+        if command is None:
+            return
+        self.too_large = self._book.table.memory > MOST_KEPT
+        if not self.too_large:
+            self._earlier.append((command, self.changes, self._book.copy()))
+        else:
+            # Without a copy of now, earlier ones would take back this command too.
+            self._earlier.clear()
+        while sum(book.table.memory for *_, book in self._earlier) > MOST_KEPT:
+            del self._earlier[0]
+
+    def undoable(self) -> list[GivenCommand]:
+        """Return the commands that `undo` can take back one after another, oldest first."""
+        return [command for command, *_ in self._earlier]
+
+    def undo(self) -> tuple[Book, MemoryObserver]:
+        """Return the book as it was before the last of the `undoable` commands, and the observer to give it. There must
+        be such a command.
+        """
+        _, changes, book = self._earlier[-1]
+        observer = MemoryObserver(book)
+        observer.changes, observer._earlier = changes, self._earlier[:-1]
+        return book, observer
+
+
 class JournalObserver(ChangeObserver):
     """Writes a book's changes to the journal.
 
@@ -66,21 +129,21 @@ class JournalObserver(ChangeObserver):
         self._holder = 0
         self._rows: dict[int, None] = {}
         self._searched = bytearray()
-        self._command = ""
+        self._command: GivenCommand | None = None
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
         """Why nothing can be written; None as long as writes succeed."""
 
-    def begin(self, command: str) -> None:
+    def begin(self, command: GivenCommand) -> None:
         """Note the command, which is written with its first change."""
         with self._lock:
             self._flush()
             self._command = command
 
     def _name_command(self) -> None:
-        if self._command:
-            self._writer.append(FrameKind.COMMAND, self._command.encode())
-            self._command = ""
+        if self._command is not None:
+            self._writer.append(FrameKind.COMMAND, packed_command(self._command))
+            self._command = None
 
     def _flush(self) -> None:
         if self._rows or self._searched:

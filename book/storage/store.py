@@ -17,13 +17,10 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from desdaemon.book.book import Book
-from desdaemon.book.changes import ChangeObserver
+from desdaemon.book.changes import ChangeObserver, GivenCommand
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.book.record import STATE
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
@@ -31,7 +28,7 @@ from desdaemon.protocol.system.logs import message
 from . import journal, snapshot
 from .blocks import Blocks
 from .files import BACKUPS
-from .observers import JournalObserver, ReadOnlyObserver
+from .observers import JournalObserver, ReadOnlyObserver, unpacked_command
 from .replay import replay
 
 GROUP_SECONDS = 0.2
@@ -53,11 +50,11 @@ _LOWEST = 19
 _UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
 """The kinds of entries for which a book's file has no place: they stay in the journal."""
 
-UNDOABLE = (
+REMOVING = (
     *("add", "merge", "uncount", "adjust", "edit", "unedit", "rule", "verify"),
     *("prune", "subtree", "cut", "reduce", "delete"),
 )
-"""The commands that `Store.undo` takes back: those that remove or overwrite data."""
+"""The commands that remove or overwrite data: after one of them `Store.fold` keeps the file before."""
 
 BLOATED = 1 << 26
 """A journal of at most this many bytes is not called bloated."""
@@ -350,63 +347,40 @@ class Store:
         """Write the journal's changes into the file (`save`), which is then complete by itself.
 
         Does nothing without changes, or if the last write failed. As for `save`, the caller must prevent changes
-        meanwhile. The earlier file is kept only if the journal has an `undoable` command. Raises as `save` does.
+        meanwhile. The earlier file is kept only if a command in `REMOVING` was given. Raises as `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
-            self.save(backups=BACKUPS if self.undoable() else 0)
+            removed = any(command.name in REMOVING for command in self.undoable())
+            self.save(backups=BACKUPS if removed else 0)
 
-    def _commands(self) -> tuple[list[journal.Frame], list[int]]:
-        """Commit; return the journal's entries that the file lacks, and the indices of the commands among them."""
+    def _commands(self) -> tuple[list[journal.Frame], list[tuple[int, GivenCommand]]]:
+        """Commit; return the journal's entries that the file lacks, and the commands among them, each with the index
+        of its first entry. A job that several processes carried out is one command.
+        """
         self.commit()
         frames = journal.read(journal_path(self.path)).after(self._sequence)
-        return frames, [place for place, frame in enumerate(frames) if frame.kind is journal.FrameKind.COMMAND]
+        found: list[tuple[int, GivenCommand]] = []
+        for place, frame in enumerate(frames):
+            if frame.kind is journal.FrameKind.COMMAND:
+                command = unpacked_command(frame.payload)
+                if not (found and command.started and found[-1][1] == command):
+                    found.append((place, command))
+        return frames, found
 
-    def undoable(self) -> list[str]:
-        """Commit, then return the texts of the commands that `undo` can take back, oldest first: those since the file
-        was written. Raises `WriteFailed` if the commit fails.
+    def undoable(self) -> list[GivenCommand]:
+        """Commit, then return the commands that `undo` can take back one after another, oldest first: those that have
+        changed the book since the file was written. Raises `WriteFailed` if the commit fails.
         """
-        frames, places = self._commands()
-        lines = [frames[place].payload.decode(errors="replace") for place in places]
-        return [line for line in lines if line.split(" ")[0] in UNDOABLE]
+        return [command for _, command in self._commands()[1]]
 
     def undo(self) -> None:
         """Remove the last of the `undoable` commands from the journal, and close the store; the caller opens it again.
 
-        There must be such a command. Later changes of other commands stay. Raises `WriteFailed` before any change.
+        There must be such a command. Raises `WriteFailed` before any change.
         """
-        frames, places = self._commands()
-        bounds = zip(places, [*places[1:], len(frames)], strict=True)
-        start, end = [
-            (first, last) for first, last in bounds if frames[first].payload.split(b" ")[0].decode() in UNDOABLE
-        ][-1]
-        later = self._without_results(frames[:start], frames[start:end], frames[end:])
-        journal.write(journal_path(self.path), self._identity, self._sequence, frames[:start] + later)
+        frames, commands = self._commands()
+        journal.write(journal_path(self.path), self._identity, self._sequence, frames[: commands[-1][0]])
         self.close()
-
-    def _without_results(
-        self, before: list[journal.Frame], gone: list[journal.Frame], later: list[journal.Frame]
-    ) -> list[journal.Frame]:
-        """Return the entries ``later`` without the game results that the entries ``gone`` added after ``before``.
-
-        Entries of positions have to be changed, because each holds all results that its position had then.
-        """
-        if not any(frame.kind is journal.FrameKind.STATES for frame in later):
-            return later
-        tables = []
-        for part in (before, before + gone):
-            book, _ = snapshot.read(self.path, check=False)
-            replay(book, part, self.path)
-            tables.append(book.table)
-        changed = []
-        for frame in later:
-            if frame.kind is journal.FrameKind.STATES:
-                states = np.frombuffer(frame.payload, STATE).copy()
-                old, new = (table.results_of_positions(states) for table in tables)
-                for name in old.dtype.names or ():
-                    states[name] = np.maximum(states[name] + old[name] - new[name], 0)
-                frame = frame._replace(payload=states.tobytes())
-            changed.append(frame)
-        return changed
 
     def keep(self, book: Book) -> None:
         """Take over the remembered searches and steps of ``book`` into the store's book and its journal."""

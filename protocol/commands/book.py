@@ -474,7 +474,7 @@ BOOK_COMMANDS = (
         "Take back the results of the games of a source.",
         role=ADMIN,
     ),
-    _editor("undo", (), "Take back the last command since the book was saved that removed or replaced something."),
+    _editor("undo", (), "Take back the last command that changed the book since it was saved or opened."),
     # Shrinking
     _editor("prune", (), "Keep only what can be reached while one side plays best moves."),
     _editor("subtree", (), "Keep only what this position leads to."),

@@ -9,12 +9,17 @@ from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book.book import Book
+from desdaemon.book.formats import registry
 from desdaemon.book.formats.registry import load
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.book.storage.store import UNDOABLE, open_store
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, parse_line, written_line
+from desdaemon.book.storage import observers
+from desdaemon.book.storage.store import REMOVING, open_store
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Caller
+from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BY_NAME, complete, parse_line, written_line
 
 COMMANDS = (
     "add {games}",
@@ -30,6 +35,23 @@ COMMANDS = (
     "unedit",
     "adjust black",
     "verify --repair",
+    "store",
+    "self-play 2 1",
+    "deviate 2 8",
+    "enhance 5 5",
+    "fill 2",
+    "play",
+    "extend",
+    "deepen 2",
+    "correct",
+    "learn 7 9 9 9 1",
+    "recalculate-leaves 7 9 9 2",
+    "schedule {steps}",
+    "fix",
+    "negamax",
+    "depth 9",
+    "level 3",
+    "verbose 1",
 )
 
 BEFORE = {
@@ -37,6 +59,9 @@ BEFORE = {
     "uncount": ["book add {whole}", "book save {native}"],
     "unedit": ["book edit f5 9", "book save {native}"],
     "adjust": ["play {line}", "book add {whole}", "book save {native}"],
+    "store": ["play f5f4g3"],
+    "fill": ["book delete f5", "book fix", "book save {native}"],
+    "fix": ["book add {games} --unsearched", "book save {native}"],
 }
 """What is done before a command that needs something to remove."""
 
@@ -58,6 +83,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a grown book of our own, another one, and games."""
     folder = tmp_path_factory.mktemp("grown")
     (folder / "games.txt").write_text(f"{LINE[:24]}\nf5d6c3d3c4\n", encoding="utf-8")
+    (folder / "steps.txt").write_text("learn 7 9 9 9 1\nlearn 8 1 1 1 1\n", encoding="utf-8")
     (folder / "whole.txt").write_text(f"{LINE}\n", encoding="utf-8")
     dialogue = BookDialogue()
     dialogue.say("book new 2 7")
@@ -75,57 +101,112 @@ def files(tmp_path: Path, grown: Path, dialogue: BookDialogue) -> dict[str, str]
     """Copies of them in a folder of the test's own; the native book is in use."""
     shutil.copytree(grown, tmp_path, dirs_exist_ok=True)
     dialogue.say(f"book load {tmp_path / 'native.book'}")
-    names = ("native.book", "other.dat", "games.txt", "whole.txt")
+    names = ("native.book", "other.dat", "games.txt", "whole.txt", "steps.txt")
     return {"line": LINE[:8], **{name.split(".")[0]: str(tmp_path / name) for name in names}}
 
 
+IDLE = {"correct", "negamax"}
+"""Commands that change nothing in these books."""
+
+
+def spoiled(book: Book) -> None:
+    """Give the initial position a leaf that verify finds wrong."""
+    entry = book.entry(*START)
+    assert entry is not None
+    book.put(entry._replace(leaf_move=0))
+
+
+@pytest.mark.parametrize("kind", ["native", "dat", "egbk3", "unsaved"])
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_is_taken_back(line: str, dialogue: BookDialogue, files: dict[str, str]) -> None:
+def test_a_command_is_taken_back(line: str, kind: str, dialogue: BookDialogue, files: dict[str, str]) -> None:
     name, line = line.split()[0], line.format(**files)
     for earlier in BEFORE.get(name, ()):
         dialogue.say(earlier.format(**files))
     if name == "verify":
-        dialogue.book.put(dialogue.book.entry(*START)._replace(leaf_move=0))
+        spoiled(dialogue.book)
+    if kind != "native":
+        book = dialogue.book.copy()
+        path = Path(files["native"]).with_name(f"copy.{kind}") if kind != "unsaved" else None
+        dialogue.books.use(registry.Opened(book, None, kind, []), path)
     before = state(dialogue.book)
     dialogue.say(f"book {line}")
-    assert state(dialogue.book) != before
+    changed = state(dialogue.book) != before
+    assert changed or name in IDLE
+    if not changed:
+        return
     told = dialogue.say("book undo")
     positions = len(before[0])
-    assert told == f"book {line} is taken back: {positions} positions; nothing before it, since the book was saved\n"
+    expected = f"book {line} is taken back: {positions} positions; nothing before it, since the book was saved"
+    assert told.splitlines()[0] == expected
     assert state(dialogue.book) == before
     assert verify(dialogue.book).clean is (name != "verify")
-    assert "nothing was removed or written over" in dialogue.refused("book undo")
-    dialogue.reopen(Path(files["native"]))
-    assert state(dialogue.book) == before
+    assert "nothing to take back" in dialogue.refused("book undo")
+    if kind == "native":
+        dialogue.reopen(Path(files["native"]))
+        assert state(dialogue.book) == before
+    else:
+        assert not dialogue.books.unsaved
 
 
-def test_every_command_that_is_taken_back_is_tried() -> None:
-    assert {line.split()[0] for line in COMMANDS} == set(UNDOABLE)
+def test_every_command_that_changes_the_book_is_taken_back() -> None:
+    others = {"save", "reopen", "undo", "new", "load", "import", "salvage", "enumerate"}
+    changing = {command.name for command in BOOK_COMMANDS if command.writes}
+    assert {line.split()[0] for line in COMMANDS} == changing - others
 
 
-def test_what_was_learnt_since_stays(dialogue: BookDialogue, files: dict[str, str]) -> None:
-    whole = {entry[:2] for entry in contents(dialogue.book)}
-    dialogue.say("book cut 4")
-    dialogue.say("play f5d6")
-    dialogue.say("book delete")
-    dialogue.say("init")
-    dialogue.say("play f5f4g3")
-    dialogue.say("book store")
-    dialogue.say("init")
-    learnt = {entry[:2] for entry in contents(dialogue.book)}
-    assert learnt - whole
-    assert "book delete is taken back" in (told := dialogue.say("book undo"))
-    assert "before it: cut 4" in told
-    assert "book cut 4 is taken back" in dialogue.say("book undo")
-    assert {entry[:2] for entry in contents(dialogue.book)} == whole | learnt
-    dialogue.say("book fix")
-    assert verify(dialogue.book).clean
+@pytest.mark.parametrize("native", [True, False])
+def test_commands_are_taken_back_one_after_another(native: bool, dialogue: BookDialogue, files: dict[str, str]) -> None:
+    if not native:
+        dialogue.say(f"book load {files['other']}")
+    states = [state(dialogue.book)]
+    for line in ("book cut 5", "play f5d6", "book delete", "init", "play f5f4g3", "book store", "init"):
+        dialogue.say(line)
+        if line.startswith("book"):
+            states.append(state(dialogue.book))
+    for line, rest in (("store", "delete; cut 5"), ("delete", "cut 5"), ("cut 5", "")):
+        states.pop()
+        told = dialogue.say("book undo")
+        assert f"book {line} is taken back" in told
+        assert (f"before it: {rest}\n" if rest else "nothing before it") in told
+        assert state(dialogue.book) == states[-1]
 
 
-def test_a_book_without_a_journal_has_no_undo(dialogue: BookDialogue) -> None:
-    dialogue.say("book new 1 6")
+def test_a_large_book_without_a_journal_is_not_copied(
+    dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observers, "MOST_KEPT", 1 << 10)
+    dialogue.say(f"book load {files['other']}")
     dialogue.say("book cut 3")
-    assert "book save FILE gives it one" in dialogue.refused("book undo")
+    assert "book save FILE" in dialogue.refused("book undo")
+
+
+def test_undo_says_whose_command_it_was(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    settings = dialogue.session.settings
+    job = run_command(
+        dialogue.books, BY_NAME["cut"], complete(BY_NAME["cut"], {"depth": 4}), Caller("laptop/1", settings)
+    )
+    assert job.wait(600)
+    dialogue.say("book delete f5")
+    told = dialogue.say("book undo")
+    assert "book delete f5 is taken back" in told
+    assert "before it: cut 4 (of laptop)" in told
+    assert "book cut 4 (of laptop) is taken back" in dialogue.say("book undo")
+
+
+def test_a_job_that_two_processes_carried_out_is_one_command(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    command, before = BY_NAME["deviate"], state(dialogue.book)
+    values = complete(command, {"relative": 2, "absolute": 8})
+    data = {"started": 1.5, "first": len(dialogue.book), "effort": (0.0, 0, 0, 0)}
+    for depth in (7, 8):
+        dialogue.book.options = dialogue.book.options.at_depth(depth)
+        size = len(dialogue.book)
+        job = run_command(dialogue.books, command, values, Caller("laptop", SessionSettings()), (7, data))
+        assert job.wait(600)
+        assert len(dialogue.book) > size
+    told = dialogue.say("book undo")
+    assert "book deviate 2 8 (of laptop) is taken back" in told
+    assert "nothing before it" in told
+    assert state(dialogue.book) == before
 
 
 def test_closing_makes_the_file_whole(dialogue: BookDialogue, files: dict[str, str], tmp_path: Path) -> None:
@@ -185,4 +266,4 @@ def test_a_command_is_written_as_it_was_given() -> None:
     lines = ["add a.wtb b --played 7 --unsearched", "edit f5 -3", "delete", "merge x.dat --keep-ours", 'load "a b" 7']
     for line in (*lines, "deviate 2 6", "deviate 3", "lines 0 7"):
         assert written_line(*parse_line(line)) == line
-    assert set(UNDOABLE) <= {command.name for command in BOOK_COMMANDS}
+    assert set(REMOVING) <= {command.name for command in BOOK_COMMANDS}

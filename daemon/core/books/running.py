@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from desdaemon.core.metrics import account_of
 from desdaemon.protocol.commands.book import BUDGET, BY_NAME, complete
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import board_text, parse_board
@@ -158,6 +159,7 @@ def _worked(run: BookCommandRun) -> Result:
     `edax-compatible`, a local caller's book without a journal is saved by `Books.keep_aside` instead. Any other long
     command that runs alone begins with a negamax if scores are stale.
     """
+    from desdaemon.book.changes import GivenCommand
     from desdaemon.book.growth.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.core.books.commands import changing, games, growing, loading, looking
@@ -179,7 +181,8 @@ def _worked(run: BookCommandRun) -> Result:
         elif book is not None and command.long and run.job.alone:
             book.catch_up(threads=threads, progress=run.progress)
         if run.changes and books.book is not None:
-            books.book.recorder.begin(written_line(command, run.values))
+            who, started = account_of(run.caller.client), run.job.started
+            books.book.recorder.begin(GivenCommand(written_line(command, run.values), who, started))
         handlers = {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
         result = handlers[command.name](run)
         if aside and opened_before is not None and opened_before is not books.opened:

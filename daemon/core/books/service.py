@@ -234,14 +234,13 @@ class Books:
         Raises `WriteFailed` if the journal of the book used so far cannot take its last changes; the new book is in use
         then.
         """
-        from desdaemon.book.changes import ChangeObserver
-        from desdaemon.book.storage.observers import ReadOnlyObserver
+        from desdaemon.book.storage.observers import MemoryObserver, ReadOnlyObserver
 
         if opened.store is None:
             if opened.refusal and path is not None:
                 opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
             else:
-                opened.book.recorder = ChangeObserver()
+                opened.book.recorder = MemoryObserver(opened.book)
         replaced, self.opened, self.path = self.opened, opened, path
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA

@@ -105,7 +105,7 @@ def test_a_copy_and_its_origin_share_games(dialogue: BookDialogue, tmp_path: Pat
     assert results(dialogue.book) == merged
 
 
-def test_an_undone_add_is_undone_in_what_was_counted_after_it(dialogue: BookDialogue, tmp_path: Path) -> None:
+def test_an_undone_command_takes_its_results_back(dialogue: BookDialogue, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text("".join(referee.name(move) for move in squares(0)))
     dialogue.say("book new 1 6")
@@ -114,9 +114,11 @@ def test_an_undone_add_is_undone_in_what_was_counted_after_it(dialogue: BookDial
     dialogue.say("play " + "".join(referee.name(move) for move in squares(1)))
     dialogue.say("book store")
     assert sum(results(dialogue.book)[START]) == 2
-    assert "book add" in dialogue.say("book undo")
+    assert "book store is taken back" in dialogue.say("book undo")
     assert sum(results(dialogue.book)[START]) == 1
-    assert "Games counted: 1 of store" in dialogue.say("book info")
+    assert "Games counted: 1 of games.txt" in dialogue.say("book info")
+    assert "book add" in dialogue.say("book undo")
+    assert START not in results(dialogue.book) or sum(results(dialogue.book)[START]) == 0
 
 
 def test_the_openings_of_xot_by_name(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

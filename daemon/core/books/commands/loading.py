@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from desdaemon.book.book import Book
+from desdaemon.book.changes import GivenCommand
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
@@ -16,9 +17,12 @@ from desdaemon.book.record import START
 from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import entry_moves_text
 from desdaemon.book.reports.salvage import salvage
+from desdaemon.book.storage.observers import MemoryObserver
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
+from desdaemon.core.books.service import Caller
+from desdaemon.core.metrics import account_of
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import discs_text
@@ -172,18 +176,40 @@ def _backup(run: BookCommandRun) -> Result:
 
 
 def _undo(run: BookCommandRun) -> Result:
-    book, store, path = run.book, run.books.store, run.books.path
-    if store is None or path is None:
-        raise BadInput("book undo: the book has no journal: book save FILE gives it one")
-    book.recorder.allow()
-    *earlier, last = store.undoable() or [""]
-    if not last:
-        raise BadInput(f"book undo: {path}: nothing was removed or written over since it was saved or opened")
-    store.undo()
-    opened = registry.open_any(path, progress=run.progress)
-    run.books.use(opened, path)
-    rest = f"before it: {'; '.join(earlier[::-1])}" if earlier else "nothing before it, since the book was saved"
+    book, opened, path = run.book, run.books.opened, run.books.path
+    assert opened is not None
+    store, recorder = opened.store, book.recorder
+    if store is None and isinstance(recorder, MemoryObserver):
+        commands = recorder.undoable()
+    else:
+        recorder.allow()
+        commands = store.undoable() if store is not None else []
+    if not commands:
+        what = f"book undo: {path or 'the new book'}: "
+        if isinstance(recorder, MemoryObserver) and recorder.too_large:
+            raise BadInput(f"{what}too large to take commands back in memory: after book save FILE they can be")
+        raise BadInput(f"{what}nothing to take back since it was saved or opened")
+    if store is None and isinstance(recorder, MemoryObserver):
+        book, before = recorder.undo()
+        opened = opened._replace(book=book)
+        run.books.use(opened, path)
+        book.recorder = before
+    elif store is not None and path is not None:
+        store.undo()
+        opened = registry.open_any(path, progress=run.progress)
+        run.books.use(opened, path)
+    *earlier, last = [_whose(command, run.caller) for command in commands]
+    rest = "nothing before it, since the book was saved"
+    if earlier:
+        more = f" and {len(earlier) - SHOWN} more" if len(earlier) > SHOWN else ""
+        rest = f"before it: {'; '.join(earlier[: -SHOWN - 1 : -1])}{more}"
     return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}
+
+
+def _whose(command: GivenCommand, caller: Caller) -> str:
+    """Return the text of a command, with who gave it unless that was the caller."""
+    own = command.client in ("", account_of(caller.client))
+    return command.line if own else f"{command.line} (of {command.client})"
 
 
 @contextmanager
