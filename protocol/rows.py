@@ -243,6 +243,17 @@ class Chooser(NamedTuple):
     function: str
 
 
+class WebPart(NamedTuple):
+    """What a folder adds to `desdaemon web`. Both are functions, ``module:function``, and need no Tornado.
+
+    ``arguments`` gets the parser of the command line and adds options. ``part`` gets the parser and the parsed options,
+    and returns a `Part` of the gateway, or None if the options ask for none; it raises `BadInput`.
+    """
+
+    arguments: str
+    part: str
+
+
 class Satellite(NamedTuple):
     """What a folder brings to the core: rows of every kind. All fields are optional.
 
@@ -258,6 +269,7 @@ class Satellite(NamedTuple):
     shapes: str = ""
     choosers: tuple[Chooser, ...] = ()
     exports: Mapping[str, str] = {}
+    web_parts: tuple[WebPart, ...] = ()
 
 
 def load(place: str) -> Any:

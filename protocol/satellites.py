@@ -16,6 +16,7 @@ SATELLITES = (
     "engine.people",
     "book.explorer",
     "clients.mcp",
+    "clients.http_api",
 )
 """The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
 

@@ -2,6 +2,7 @@
 
 Each request is checked for its Host, then for its cookie or, without one, the token in its address; a web socket for
 its Origin and the page's token too. All of this runs on the event loop's thread; only this module imports Tornado.
+A satellite adds a `Part`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import hmac
 import os
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
@@ -74,15 +75,38 @@ their own, so that nothing of the board's is theirs.
 """
 
 
+Rule = tuple[str, type[RequestHandler], dict[str, Any]]
+"""The pattern of the addresses that a handler answers, the handler, and the arguments of its ``initialize``."""
+
+
+class Part(Protocol):
+    """A part of the gateway that a satellite brings."""
+
+    def rules(self, gateway: Gateway) -> list[Rule]:
+        """Return its handlers, each a `Guarded`. Called when the gateway begins to listen."""
+
+    async def close(self) -> None:
+        """End what it does."""
+
+
 class Gateway:
     """Serves the page to browsers, keeps the open tabs, and forwards the daemon's events to them."""
 
-    def __init__(self, place: Place, key: bytes, role: str, connect: Connect, match: str = "") -> None:
+    def __init__(
+        self,
+        place: Place,
+        key: bytes,
+        role: str,
+        connect: Connect,
+        match: str = "",
+        parts: Sequence[Part] = (),
+    ) -> None:
         """Make a gateway at the address ``place``, whose ``key`` signs cookies and whose pages have the ``role``.
-        ``match`` is the folder of the match to show or "".
+        ``match`` is the folder of the match to show or "", ``parts`` are those of satellites.
         """
         self.place, self.role, self.connect = place, role, connect
         self.match = os.path.realpath(match) if match else ""
+        self._parts = parts
         self._key = key
         self._server: HTTPServer | None = None
         self.token = secrets.token_urlsafe(32)
@@ -117,6 +141,7 @@ class Gateway:
             [
                 (r"/socket", _Socket, shared),
                 *([(r"/match/(|index\.html|game-[0-9]+\.html)", _MatchPages, shared)] if self.match else []),
+                *(rule for part in self._parts for rule in part.rules(self)),
                 (r"/([a-z0-9./-]*)", _File, shared),
             ],
             default_handler_class=_Nothing,
@@ -161,6 +186,8 @@ class Gateway:
         if self._server:
             self._server.stop()
             await self._server.close_all_connections()
+        for part in self._parts:
+            await part.close()
 
     async def _watch(self) -> None:
         while True:
@@ -187,7 +214,7 @@ class Gateway:
                 socket.tab.tell(topic, data)
 
 
-class _Guarded(RequestHandler):
+class Guarded(RequestHandler):
     """A handler that refuses requests without the right Host and cookie."""
 
     def initialize(self, gateway: Gateway) -> None:
@@ -220,7 +247,7 @@ class _Guarded(RequestHandler):
         self._refuse(status_code, f"{status_code}\n")
 
 
-class _Nothing(_Guarded):
+class _Nothing(Guarded):
     """Answers requests for all other paths with status 404."""
 
     def prepare(self) -> None:
@@ -229,7 +256,7 @@ class _Nothing(_Guarded):
             self._refuse(404, "404\n")
 
 
-class _Entrance(_Guarded):
+class _Entrance(Guarded):
     """A handler of the pages where a browser exchanges the token for a cookie."""
 
     SUPPORTED_METHODS = ("GET", "HEAD")
@@ -320,7 +347,7 @@ class _File(_Entrance):
     head = get
 
 
-class _Socket(_Guarded, WebSocketHandler):
+class _Socket(Guarded, WebSocketHandler):
     """The web socket of a tab: passes frames between a browser and its `Tab`."""
 
     def initialize(self, gateway: Gateway) -> None:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, print_text
 from desdaemon.clients.errors import DaemonError, NoDaemon, told
+from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import WebPart, load
 from desdaemon.protocol.system import files, folders, logs, platform
 
 from .own_daemon import add_daemon_options, check_daemon_options, daemon_of
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
 
     from .access import Place
+    from .gateway import Part
 
 DEFAULT_PORT = 6480
 _PORTS_TRIED = 10
@@ -60,6 +63,8 @@ def command_line() -> Parser:
     add("--tls-key", metavar="FILE", help="its key, if not in the same file")
     add("--revoke", action="store_true", help="ask again the browsers that earlier starts have let in")
     add("--no-browser", action="store_true", help="do not open a browser")
+    for row in _parts():
+        load(row.arguments)(parser)
     return parser
 
 
@@ -80,15 +85,26 @@ def main(arguments: list[str]) -> int:
     try:
         # Checked first, before a daemon is started or waited for.
         listen, tls = _address(named.listen), _tls(named)
+        parts = [part for row in _parts() for part in [load(row.part)(parser, named)] if part]
         with daemon_of(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
-            return runner.run(_serve(named, endpoint, *listen, tls))
+            return runner.run(_serve(named, endpoint, *listen, tls, parts))
     except (BadInput, DaemonError) as error:
         logs.message(told(error), "desdaemon web", level="error")
         return 1
 
 
+def _parts() -> list[WebPart]:
+    """Return what satellites add to the gateway."""
+    return [row for satellite in satellites.present() for row in satellite.web_parts]
+
+
 async def _serve(
-    named: argparse.Namespace, endpoint: str, host: str, port: int | None, tls: ssl.SSLContext | None
+    named: argparse.Namespace,
+    endpoint: str,
+    host: str,
+    port: int | None,
+    tls: ssl.SSLContext | None,
+    parts: list[Part],
 ) -> int:
     from desdaemon.clients.asynchronous import AsyncClient
 
@@ -110,7 +126,7 @@ async def _serve(
         platform.on_signal(loop, number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
         key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
-        gateway = Gateway(place, key, role, connect, named.watch)
+        gateway = Gateway(place, key, role, connect, named.watch, parts)
         addresses = [host] if host else list(_LOOPBACK)
         try:
             gateway.listen(addresses, tls)

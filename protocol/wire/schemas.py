@@ -8,6 +8,7 @@ from typing import Any
 
 from desdaemon.protocol.rows import LISTS, Argument
 
+from .fields import Shape
 from .replies import SHAPES
 
 Schema = dict[str, Any]
@@ -45,7 +46,11 @@ def argument_schema(argument: Argument) -> Schema:
 
 def reply_schema(shape: str) -> Schema:
     """Return the schema of a reply's data, which has the shape of that name. Newer daemons may add keys."""
-    fields = SHAPES[shape]
+    return fields_schema(SHAPES[shape])
+
+
+def fields_schema(fields: Shape) -> Schema:
+    """Return the schema of a map with these fields."""
     return {
         "type": "object",
         "properties": {field.name: _field_schema(field.type, field.help, nil=bool(field.nil)) for field in fields},

@@ -39,7 +39,7 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
     clients.bot  clients.analysis  clients.web  clients  cluster  cli
-    engine.people  book.explorer  clients.mcp  __main__
+    engine.people  book.explorer  clients.mcp  clients.http_api  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 
@@ -102,6 +102,8 @@ AT_THE_PROMPT = """
     book.explorer
     book.explorer.rows
     clients
+    clients.http_api
+    clients.http_api.rows
     clients.mcp
     clients.mcp.rows
     engine

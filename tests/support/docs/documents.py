@@ -4,8 +4,8 @@ What is shown stands in fenced blocks; the word after the fence says what become
 
 - ``console``: carried out. ``$ `` begins a command, ``strong$ `` and ``laptop$ `` one on the machines of
   docs/remote-analysis.md. Behind a command comes what it prints on standard output. Lines that begin with ``>`` are
-  typed into it, and it shows its prompt ``>`` before each of them. A command with ``serve`` runs until the next one or
-  the end of the document.
+  typed into it, and it shows its prompt ``>`` before each of them. A command with ``serve`` or ``desdaemon web`` runs
+  until the next one or the end of the document.
 - ``python``: carried out, as a program of its own, in the folder of the commands.
   ``python shown`` is a part of one, to be read.
 - ``text``: shown only. It must not look like a session. ``json``, ``toml``, ``ini`` and ``sh`` are files.
@@ -212,8 +212,8 @@ class Desk:
         if step.command.startswith(ELSEWHERE):
             return ""
         command = re.sub(r"\bmake -s run ARGS=(\S+)", r".venv/bin/desdaemon \1", step.command)
-        if re.search(r"desdaemon serve\b(?!.*--help)", command):
-            return self._serve(command)
+        if server := re.search(r"desdaemon (serve|web)\b(?!.*--help)", command):
+            return self._serve(command, told=server[1] == "web")
         done = self._done(command, step.typed)
         if done.returncode:
             return f"ended with {done.returncode}: {done.stderr}"
@@ -244,7 +244,8 @@ class Desk:
             input=typed or "",
         )
 
-    def _serve(self, command: str) -> str:
+    def _serve(self, command: str, *, told: bool) -> str:
+        """Start a server, which is there when its file of the connection is or, where it is ``told``, its address."""
         self.close()
         known = Path(self.environment["DESDAEMON_RUNTIME_DIR"]) / "connection.json"
         log = self.folder / ".log"
@@ -259,9 +260,13 @@ class Desk:
                 preexec_fn=_heed_interrupts,
             )
         until = time.monotonic() + 60
-        while not known.exists() and self._server.poll() is None and time.monotonic() < until:
+
+        def ready() -> bool:
+            return "http" in log.read_text() if told else known.exists()
+
+        while not ready() and self._server.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
-        if known.exists():
+        if ready():
             return ""
         self._server = None
         return f"does not serve: {log.read_text()}"

@@ -61,6 +61,10 @@ complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'its key, if not in the same file'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'ask again the browsers that earlier starts have let in'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'do not open a browser'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api -d 'tell programs at /api/v1/ what positions are worth, without a token'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-search -r -d 'search so long where nothing is known; without it nothing is searched'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-rate -r -d 'requests a minute of an address without a key (default 60)'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-keys -r -d 'keys with their requests a minute, one a line'
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
