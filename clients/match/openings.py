@@ -20,7 +20,7 @@ from desdaemon.protocol.games.bases import content_of, extension_of, read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
-from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.texts import decoded
@@ -167,7 +167,7 @@ def _positions(path: str) -> list[GameRecord]:
         return []
     text = decoded(content_of(path), path)
     lines = [
-        (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#", "%")
+        (number, line) for number, line in problem_lines(text.splitlines()) if line.strip()[:1] not in ("", "#", "%")
     ]
     if extension not in POSITION_FORMATS and not (lines and _is_position(lines[0][1])):
         return []

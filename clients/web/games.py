@@ -30,7 +30,7 @@ from desdaemon.protocol.othello.notation import (
     parse_moves,
     play_moves,
 )
-from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.openings import openings
 
 from .allowed import MOST_GAMES
@@ -78,7 +78,7 @@ def exercises(args: Data) -> Data:
     remarks. ``complaints`` has a line for each unreadable problem, at most 100. Raises `BadInput` without problems.
     """
     found, complaints = [], []
-    for number, line in enumerate(args["text"].splitlines(), 1):
+    for number, line in problem_lines(args["text"].splitlines()):
         try:
             problem = parse_problem(line)
         except BadInput as error:

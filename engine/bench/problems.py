@@ -10,7 +10,7 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC
 from desdaemon.engine.result import Line
 from desdaemon.protocol.othello.notation import Position
-from desdaemon.protocol.othello.obf import Problem, parse_problem
+from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_lines
 from desdaemon.protocol.othello.rules import START, squares
 from desdaemon.protocol.texts import decoded
 
@@ -23,7 +23,7 @@ def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[P
 
     Raises OSError, and BadInput for a malformed line.
     """
-    lines = [parse_problem(line) for line in decoded(path.read_bytes(), str(path)).splitlines()]
+    lines = [parse_problem(line) for _, line in problem_lines(decoded(path.read_bytes(), str(path)).splitlines())]
     return [problem for problem in lines if problem is not None][first:last]
 
 

@@ -2,11 +2,13 @@
 
 ``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone. A score
 without a move (``; +18;``) is ignored, and so is the ``--:-127;`` at the end of some lines of Edax's files, which says
-that no move follows.
+that no move follows. The side may stand on the next line, as ``Black`` or ``White``, as in FFO's scripts.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -16,6 +18,9 @@ from .rules import PASS
 from .scores import MoverScore
 
 NO_FURTHER_MOVE = "--:-127"
+
+_BOARD_ALONE = re.compile(r"[-._XxOo*bBwW]{64}")
+_SIDE_ALONE = re.compile(r"(?:black|white)(?: to (?:move|play))?", re.IGNORECASE)
 
 
 class Problem(NamedTuple):
@@ -28,6 +33,27 @@ class Problem(NamedTuple):
     def best(self) -> MoverScore | None:
         """The highest score; None without scores."""
         return max(self.scores.values(), default=None)
+
+
+def problem_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines for `parse_problem` with their numbers from 1. A board that stands alone and the line after it
+    with its side are one; only after such a board the next line is waited for.
+    """
+    board: tuple[int, str] | None = None
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if board:
+            side = _SIDE_ALONE.fullmatch(text)
+            yield (board[0], f"{board[1]} {text.split()[0]}") if side else board
+            board = None
+            if side:
+                continue
+        if _BOARD_ALONE.fullmatch(text):
+            board = number, text
+        else:
+            yield number, line
+    if board:
+        yield board
 
 
 def parse_problem(line: str) -> Problem | None:

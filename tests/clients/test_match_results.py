@@ -227,7 +227,11 @@ FEN = "8/8/8/3Pp3/3pP3/8/8/8 w - - 0 1"
 
 
 @pytest.mark.parametrize(
-    ("name", "lines"), [("a.obf", [OBF]), ("a.fen", [FEN]), ("a.txt", [OBF, OTHER_START]), ("a", [FEN])]
+    ("name", "lines"),
+    [
+        *[("a.obf", [OBF]), ("a.fen", [FEN]), ("a.txt", [OBF, OTHER_START]), ("a", [FEN])],
+        ("a.txt", [f"{OBF[:64]}\nBlack", f"{OBF[:64]}\nWhite"]),
+    ],
 )
 def test_openings_may_be_positions(name: str, lines: list[str], tmp_path: Path) -> None:
     file = tmp_path / name

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.core.search.loader import EngineSource, build_engine
+from desdaemon.dialogue.commands.problems import read_problems
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text, parse_board
 from desdaemon.protocol.othello.rules import legal_moves
@@ -151,3 +152,10 @@ def test_moves_at_each_verbosity(verbose: int) -> None:
         assert (len(rows) == 1) == (verbose == 1)
         marked |= any(row[7] in "<>" for row in rows)
     assert marked == (verbose == 3)
+
+
+def test_problems_with_the_side_on_the_next_line_are_solved(tmp_path: Path) -> None:
+    path = tmp_path / "problems.script"
+    path.write_text(f"{PROBLEM[:64]}\nBlack\n{PROBLEM[:64]}\nWhite\n")
+    dialogue = Dialogue()
+    assert [problem.position.black_to_move for problem in read_problems(dialogue.text, str(path))] == [True, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import referee
 from hypothesis import given
@@ -21,7 +23,7 @@ from desdaemon.protocol.othello.notation import (
     parse_moves,
     play_moves,
 )
-from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 
 SEEDS = st.integers(0, 10**6)
 OPENING = "---------------------------OX------XO---------------------------"
@@ -201,3 +203,28 @@ def test_problems_of_edax_that_list_no_further_move() -> None:
 def test_a_single_square_is_no_plural() -> None:
     with pytest.raises(BadInput, match='"x" has 1 square: expected 64 squares'):
         parse_board("x")
+
+
+FFO = "O--OOOOX-OOOOOOXOOXXOOOXOOXOOOXXOOOOOOXX---OOOOX----O--X--------"
+
+
+@pytest.mark.parametrize("side", ["Black", "black", "BLACK to move", " Black \r"])
+def test_the_side_of_a_problem_may_stand_on_the_next_line(side: str) -> None:
+    text = f"% FFO 40\n{FFO}\n{side}\n\n{FFO} O; a2:+38;\n{FFO}\nWhite"
+    found = [(number, parse_problem(line)) for number, line in problem_lines(text.split("\n"))]
+    problems = [(number, board_text(problem.position)) for number, problem in found if problem]
+    assert problems == [(2, f"{FFO} X"), (5, f"{FFO} O"), (6, f"{FFO} O")]
+    alone = [line for _, line in problem_lines([FFO, f"{FFO} X", FFO])]
+    assert alone == [FFO, f"{FFO} X", FFO]
+
+
+def test_only_a_board_without_its_side_waits_for_the_next_line() -> None:
+    read: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in (f"{FFO} X", "x", FFO, "Black"):
+            read.append(line)
+            yield line
+
+    for _ in zip(problem_lines(lines()), range(2), strict=False):
+        assert read[-1] in (f"{FFO} X", "x")

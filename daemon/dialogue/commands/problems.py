@@ -18,7 +18,7 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, move_text, moves_text
-from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
+from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_lines, problem_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -191,8 +191,19 @@ def _unpacked(file: io.BufferedReader, path: str) -> IO[bytes]:
 
 
 def _problems(context: CommandContext, opened: io.BufferedReader, path: str) -> Iterator[Problem]:
+    for number, line in problem_lines(_lines(context, _unpacked(opened, path), path)):
+        try:
+            problem = parse_problem(line)
+        except BadInput as error:
+            context.warn(f"{path}, line {number}: {error}")
+            continue
+        if problem:
+            yield problem
+
+
+def _lines(context: CommandContext, file: IO[bytes], path: str) -> Iterator[str]:
+    """Yield the lines of a file, "" for one that cannot be read, with a warning."""
     number = 0
-    file = _unpacked(opened, path)
     while data := file.readline(LONGEST_PROBLEM):
         number += 1
         if number == 1:
@@ -201,12 +212,10 @@ def _problems(context: CommandContext, opened: io.BufferedReader, path: str) -> 
             if len(data) == LONGEST_PROBLEM and not data.endswith(b"\n"):
                 _skip_line(file)
                 raise BadInput(f"too long for a problem: more than {LONGEST_PROBLEM} bytes")
-            problem = parse_problem(data.decode("utf-8", "backslashreplace"))
+            yield data.decode("utf-8", "backslashreplace")
         except BadInput as error:
             context.warn(f"{path}, line {number}: {error}")
-            continue
-        if problem:
-            yield problem
+            yield ""
 
 
 def _skip_line(file: IO[bytes]) -> None:
