@@ -210,10 +210,10 @@ FFO = "O--OOOOX-OOOOOOXOOXXOOOXOOXOOOXXOOOOOOXX---OOOOX----O--X--------"
 
 @pytest.mark.parametrize("side", ["Black", "black", "BLACK to move", " Black \r"])
 def test_the_side_of_a_problem_may_stand_on_the_next_line(side: str) -> None:
-    text = f"% FFO 40\n{FFO}\n{side}\n\n{FFO} O; a2:+38;\n{FFO}\nWhite"
+    text = f"% FFO 40\n{FFO}\n{side}\n\n{FFO} X; a2:+38;\n{FFO}\nWhite"
     found = [(number, parse_problem(line)) for number, line in problem_lines(text.split("\n"))]
     problems = [(number, board_text(problem.position)) for number, problem in found if problem]
-    assert problems == [(2, f"{FFO} X"), (5, f"{FFO} O"), (6, f"{FFO} O")]
+    assert problems == [(2, f"{FFO} X"), (5, f"{FFO} X"), (6, f"{FFO} O")]
     alone = [line for _, line in problem_lines([FFO, f"{FFO} X", FFO])]
     assert alone == [FFO, f"{FFO} X", FFO]
 
