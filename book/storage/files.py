@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import mmap
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -86,36 +88,50 @@ def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
         source.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-def keep_backups(path: Path, count: int = BACKUPS) -> None:
-    """Keep the file at ``path`` as ``path.1``, after renaming ``path.1`` to ``path.2`` and so on up to ``path.COUNT``.
+@contextlib.contextmanager
+def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
+    """Return a context manager for a block that replaces the file at ``path``: the file becomes ``path.1``, which
+    becomes ``path.2`` and so on up to ``path.COUNT``. If the block raises, all are as before.
 
-    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError if a file cannot
-    be renamed or linked.
+    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError, before the
+    block, if a file cannot be renamed or linked; then too all are as before.
     """
     if not count or not path.exists():
+        yield
         return
-    for number in range(count - 1, 0, -1):
-        older = path.with_name(f"{path.name}.{number}")
-        if older.exists():
-            platform.take_place(str(older), str(path.with_name(f"{path.name}.{number + 1}")))
-    # A backup may be mapped, as the file of the book in use that it once was: Windows removes no such file.
-    linked = path.with_name(f".{path.name}.{os.getpid()}.new")
-    linked.unlink(missing_ok=True)
-    os.link(path, linked)
-    platform.take_place(str(linked), str(path.with_name(f"{path.name}.1")))
-    linked.unlink(missing_ok=True)
+    names = [path.with_name(f"{path.name}.{number}") for number in range(count, 0, -1)]
+    # A backup may be mapped, as the file of the book in use that it once was: Windows removes no such file, and
+    # `take_place` removes files with such names later.
+    oldest, linked = (path.with_name(f"{path.name}.{os.getpid()}-{time.time_ns()}-{n}.old") for n in (0, 1))
+    with contextlib.ExitStack() as cleared, contextlib.ExitStack() as undone:
+        cleared.callback(_remove, oldest)
+        for older, newer in itertools.pairwise([oldest, *names]):
+            if newer.exists():
+                platform.take_place(str(newer), str(older))
+                undone.callback(platform.take_place, str(older), str(newer))
+        cleared.callback(_remove, linked)
+        os.link(path, linked)
+        platform.take_place(str(linked), str(names[-1]))
+        undone.callback(_remove, names[-1])
+        yield
+        undone.pop_all()
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = BACKUPS) -> Iterator[SyncedFile]:
     """Return a context manager that yields a stream. When the block ends, the stream's content is synced and replaces
-    the file at ``path``; the earlier file is kept as a backup (`keep_backups`).
+    the file at ``path``; the earlier file is kept as a backup (`keeping_backups`).
 
     If the block raises, ``path`` stays unchanged. Raises `WriteFailed` if the disk refuses.
     """
     path = path.resolve()
     try:
-        with files.replacing(path, before=lambda: keep_backups(path, backups), buffering=_BUFFER) as stream:
+        with files.replacing(path, around=keeping_backups(path, backups), buffering=_BUFFER) as stream:
             yield SyncedFile(stream)
     except OSError as error:
         raise WriteFailed(f"{path}: {error.strerror or error}") from error

@@ -75,11 +75,13 @@ def _lock(path: Path) -> FileLock:
     cannot be made.
     """
     try:
-        return FileLock(lock_path(path), mode=0o644)
+        lock = FileLock(lock_path(path), mode=0o644)
     except Held as held:
         raise Locked(lock_path(path), held.holder) from None
     except OSError as error:
         raise WriteFailed(f"{lock_path(path)}: {error.strerror}") from error
+    platform.remove_replaced(str(path))
+    return lock
 
 
 @contextlib.contextmanager

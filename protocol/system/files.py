@@ -12,7 +12,8 @@ import contextlib
 import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import BinaryIO
 
 from . import platform
@@ -30,21 +31,31 @@ _numbers = itertools.count(1)
 class NotAFile(OSError):
     """The name is that of a folder, a pipe or a device, which cannot be replaced."""
 
+    def __init__(self, what: str) -> None:
+        super().__init__(0, f"is {what}: expected the name of a file")
+
+
+NO_NAME = "no name that a file can have here"
+"""What is said of a name for which `platform.names_file` is false."""
+
 
 @contextlib.contextmanager
 def replacing(
     path: str | os.PathLike[str],
     *,
     mode: int = READABLE,
-    before: Callable[[], None] | None = None,
+    around: AbstractContextManager[None] = contextlib.nullcontext(),  # noqa: B008
     buffering: int = -1,
 ) -> Iterator[BinaryIO]:
     """Return a context manager with a stream for the new content of the file ``path``. At the end of the block that
     content replaces the file, atomically and synced. If the block raises, the old file stays.
 
-    ``mode`` applies only to a new file. ``before`` is called when the new content is on the disk and the old file still
-    has the name. ``buffering`` is passed to `open`. Raises `OSError`.
+    ``mode`` applies only to a new file. ``around`` is entered when the new content is on the disk and the old file
+    still has the name, and left when the new file has it or could not get it. ``buffering`` is passed to `open`. Raises
+    `OSError`, of which `NotAFile` is one.
     """
+    if not platform.names_file(path):
+        raise NotAFile(NO_NAME)
     place = os.path.realpath(path)
     old_mode = _mode_of(place)
     descriptor, new = _beside(place)
@@ -54,9 +65,8 @@ def replacing(
             stream.flush()
             platform.set_mode(stream.fileno(), mode if old_mode is None else old_mode)
             platform.sync(stream.fileno())
-        if before is not None:
-            before()
-        platform.take_place(new, place)
+        with around:
+            platform.take_place(new, place)
         platform.sync_folder(os.path.dirname(place))
     except OSError as error:
         # An error names the file that the user knows.
@@ -86,7 +96,7 @@ def _mode_of(place: str) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise NotAFile(0, f"is a {'folder' if stat.S_ISDIR(status.st_mode) else 'device'}: expected the name of a file")
+        raise NotAFile("a folder" if stat.S_ISDIR(status.st_mode) else "a device")
     return stat.S_IMODE(status.st_mode)
 
 

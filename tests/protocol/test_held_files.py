@@ -12,8 +12,10 @@ from types import ModuleType
 import pytest
 from checkout import ROOT
 
-from desdaemon.book.storage.files import keep_backups
-from desdaemon.protocol.system import platform
+from desdaemon.book.errors import WriteFailed
+from desdaemon.book.storage.files import keeping_backups, replacing
+from desdaemon.core.books.allowed_files import Files, Forbidden
+from desdaemon.protocol.system import files, platform
 
 PRODUCT = [path for part in ("protocol", "engine", "book", "daemon", "clients") for path in (ROOT / part).rglob("*.py")]
 
@@ -77,12 +79,86 @@ def test_backups_are_kept_though_no_file_with_content_can_be_removed(
     book = tmp_path / "a.book"
     monkeypatch.setattr(Path, "unlink", refuse)
     monkeypatch.setattr(Path, "replace", refuse)
-    for number in range(5):
+    for number in range(7):
         (tmp_path / "new").write_text(f"{number}")
-        platform.take_place(str(tmp_path / "new"), str(book))
-        keep_backups(book, 3)
-    kept = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert kept == {"a.book": "4", "a.book.1": "4", "a.book.2": "3", "a.book.3": "2"}
+        with keeping_backups(book, 3):
+            platform.take_place(str(tmp_path / "new"), str(book))
+    kept = {path.name: path.read_text() for path in tmp_path.iterdir() if path.suffix != ".old"}
+    assert kept == {"a.book": "6", "a.book.1": "5", "a.book.2": "4", "a.book.3": "3"}
+
+
+@pytest.mark.parametrize("held", ["a.book", "a.book.1", "a.book.2", "a.book.3"])
+@pytest.mark.parametrize("backups", [1, 2, 3])
+def test_a_save_that_fails_costs_no_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backups: int, held: str
+) -> None:
+    """A file that is held can neither be renamed nor replaced."""
+    book = tmp_path / "a.book"
+
+    def content() -> dict[str, str]:
+        return {path.name: path.read_text() for path in tmp_path.iterdir()}
+
+    def save(text: str) -> None:
+        with replacing(book) as stream:
+            stream.write(text.encode())
+
+    for number in range(backups + 1):
+        save(f"{number}")
+    before = content()
+    replace = os.replace
+
+    def refuse(source: str, target: str) -> None:
+        if held in (Path(source).name, Path(target).name) and (tmp_path / held).exists():
+            raise PermissionError(13, "Access is denied", target)
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        if held in before:
+            with pytest.raises(WriteFailed):
+                save("never")
+            assert content() == before
+    save("at last")
+    assert content()["a.book.1"] == before["a.book"]
+
+
+def test_only_files_that_were_moved_aside_are_removed(windows: ModuleType, tmp_path: Path) -> None:
+    for name in ("a.book", "a.book.123-456.old", "a.book.mine.old", "b.book.123-456.old", "a.book.old"):
+        (tmp_path / name).touch()
+    windows.remove_replaced(str(tmp_path / "a.book"))
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {"a.book", "a.book.mine.old", "b.book.123-456.old", "a.book.old"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("NUL", "nul.book", "C:\\books\\aux.book", "com1", "LPT9.txt", "con .book", "books/prn", "CONOUT$"),
+        *("a:b.book", "C:", "C:\\books\\a:b.book", "mine:b.book", "\\\\.\\NUL", "\\\\.\\C:\\a.book"),
+        *("what?.book", "tab\t.book", "a.book.", "a.book "),
+    ],
+)
+def test_names_that_no_file_has_on_windows_are_refused(
+    windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(platform, "names_file", windows.names_file)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(files.NotAFile, match="is no name that a file can have here: expected the name of a file"):
+        files.replace(name, b"content")
+    with pytest.raises(Forbidden, match="is no name that a file can have here: expected the name of a file"):
+        Files(None).check_target(Path(name))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.book", "C:\\books\\a.book", "c:/a.book", "\\\\server\\books\\a.book", "\\\\?\\C:\\a.book", ".", ".."),
+        *("aux2.book", "console", "com10.book", "null", "a.nul", "../a.book", "Bücher/Größe 8.book"),
+    ],
+)
+def test_other_names_are_not(windows: ModuleType, name: str) -> None:
+    assert windows.names_file(name)
 
 
 @pytest.mark.parametrize("path", PRODUCT, ids=lambda path: path.relative_to(ROOT).as_posix())

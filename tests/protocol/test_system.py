@@ -83,9 +83,16 @@ def test_content_and_name_are_on_the_disk_in_this_order(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(files.os, "fsync", synced)
     monkeypatch.setattr(files.os, "replace", renamed)
-    with files.replacing(tmp_path / "file", before=lambda: done.append("before")) as stream:
+
+    @contextlib.contextmanager
+    def around() -> Iterator[None]:
+        done.append("before")
+        yield
+        done.append("after")
+
+    with files.replacing(tmp_path / "file", around=around()) as stream:
         stream.write(b"content")
-    assert done == ["file", "before", "name", "folder"]
+    assert done == ["file", "before", "name", "after", "folder"]
 
 
 def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from desdaemon.core.paths import confined
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import files, platform
 
 _OF_A_BOOK = (".journal", ".lock")
 
@@ -80,6 +81,8 @@ class Files:
         (``book_file``, its journals, lock or backups), is a book that some process has in use or whose journal has
         changes that the file lacks, or is itself a journal or lock that exists.
         """
+        if not platform.names_file(path):
+            raise Forbidden(f"{quoted(path.name or str(path))}: is {files.NO_NAME}: expected the name of a file")
         target = path.resolve()
         taken = [own_file.resolve() for own_file in self.reserved]
         if any(target == own_file or own_file in target.parents for own_file in taken):

@@ -47,6 +47,11 @@ def open_inside(folder: str, name: str) -> int:
         os.close(descriptor)
 
 
+def names_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file can have this name: false for the names that the system keeps for devices and the like."""
+    return True
+
+
 def lock_file(descriptor: int) -> None:
     """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if it is locked already."""
     import fcntl
@@ -94,6 +99,10 @@ def take_place(new: str, place: str) -> None:
     or mapped keep its content.
     """
     os.replace(new, place)
+
+
+def remove_replaced(place: str) -> None:
+    """Remove the files that `take_place` moved aside from ``place``, unless somebody still uses them: here none."""
 
 
 def set_mode(descriptor: int, mode: int) -> None:

@@ -26,6 +26,8 @@ _SHARE_ALL = 0x1 | 0x2 | 0x4
 _HELD_S, _HELD_AGAIN_S = 2.0, 0.05
 """How long, and how often, a file is renamed again that somebody holds."""
 
+_PORTS = "123456789¹²³"
+_DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", *(f"COM{n}" for n in _PORTS), *(f"LPT{n}" for n in _PORTS)}
 _LOCKED_BYTE = 1 << 30
 """Locks are mandatory on Windows: a byte far behind the content is locked, so that others can read who holds the lock.
 """
@@ -53,16 +55,33 @@ def open_inside(folder: str, name: str) -> int:
     return open_file(path, os.O_RDONLY)
 
 
+def names_file(path: str | os.PathLike[str]) -> bool:
+    """False for what names no file, or not the one that the user means: devices, also with a suffix, a colon, which
+    begins a stream of a file, a drive without a folder, a dot or blank at the end.
+    """
+    import ntpath
+
+    drive, rest = ntpath.splitdrive(os.fspath(path))
+    name = ntpath.basename(rest)
+    return (
+        drive != "\\\\."
+        and (drive[-1:] != ":" or rest[:1] in ("\\", "/"))
+        and not drive.startswith("\\\\.\\")
+        and name.partition(".")[0].rstrip().upper() not in _DEVICES
+        and not any(letter in '<>:"|?*' or letter < " " for letter in name)
+        and (name in ("", ".", "..") or name[-1] not in " .")
+    )
+
+
 def lock_file(descriptor: int) -> None:
     import msvcrt
 
     os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
     try:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EDEADLK):
-            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
-        raise
+    except OSError:
+        # What the error says depends on the C library: 0 in some.
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
     finally:
         os.lseek(descriptor, 0, os.SEEK_SET)
 
@@ -81,14 +100,12 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 def take_place(new: str, place: str) -> None:
     """Rename ``new`` to ``place``. If the old file at ``place`` is open or mapped, it is moved aside
-    first; a later call removes it.
+    first; a later call, or `remove_replaced`, removes it.
 
     A file in use cannot be replaced, but can be renamed if `open_file` opened it. Between the two renamings the name is
     missing for a moment. Virus scanners and OneDrive hold files for moments without permission to rename: it is tried
     for `_HELD_S` seconds.
     """
-    import contextlib
-    import glob
     import time
 
     end = time.monotonic() + _HELD_S
@@ -100,7 +117,14 @@ def take_place(new: str, place: str) -> None:
             if time.monotonic() >= end:
                 raise
             time.sleep(_HELD_AGAIN_S)
-    for old in glob.glob(f"{glob.escape(place)}.*.old"):
+    remove_replaced(place)
+
+
+def remove_replaced(place: str) -> None:
+    import contextlib
+    import glob
+
+    for old in glob.glob(f"{glob.escape(place)}.[0-9]*-[0-9]*.old"):
         with contextlib.suppress(OSError):
             os.unlink(old)
 

@@ -10,7 +10,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.book.reports.umigame import UmigameNumbers
-from desdaemon.book.storage.files import keep_backups
+from desdaemon.book.storage.files import keeping_backups
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
@@ -198,8 +198,8 @@ def _extract(run: BookCommandRun) -> Result:
         FileGame(GameRecord(initial, tuple(PlayedMove(move, 0.0) for move in (*moves, *line))), number)
         for number, line in enumerate(lines, 1)
     )
-    keep_backups(path)
-    count = write_games(str(path), games)
+    with keeping_backups(path):
+        count = write_games(str(path), games)
     return {"lines": count, "text": [f"{path}: {plural(count, 'line')}"]}
 
 
