@@ -476,7 +476,7 @@ class _Game:
         """Return PASS if it is forced, else the engine's move. An engine that fails is started anew; at the third fault
         at one move None is returned.
         """
-        begun = time.monotonic()
+        begun = time.perf_counter()
         if not turn.record.final.moves:
             return PASS
         for _ in range(_FAULTS):
@@ -496,7 +496,7 @@ class _Game:
         started = self._player is None
         player = self._player = self._player or self._start()
         # The start of an engine takes time from the bot's clock.
-        left = max(100.0, turn.left_ms - LAG_MS - 1000 * (time.monotonic() - begun))
+        left = max(100.0, turn.left_ms - LAG_MS - 1000 * (time.perf_counter() - begun))
         control = TimeControl(main=left)
         if started or not player.takes_time_left or moves[: len(self._told)] != self._told:
             self._told = ()

@@ -59,7 +59,7 @@ class Thinker:
         """
         from desdaemon.api import Board
 
-        began = time.monotonic()
+        began = time.perf_counter()
         engine = await asyncio.to_thread(self._engine, search.board)
         board = Board(board_text(search.position))
         entry = engine.look_up(board) if self._settings.book_usage else None
@@ -67,10 +67,10 @@ class Thinker:
             best = entry.moves[0]
             return self._answer(search, best.move, best.score.discs, began, f"{best.move} {best.score.discs:+g} book")
         clock = Clock(search.clock.main, increment=search.clock.increment)
-        clock.left -= min(self._margin, clock.left / 2) + 1000 * (time.monotonic() - began)
+        clock.left -= min(self._margin, clock.left / 2) + 1000 * (time.perf_counter() - began)
         settings = self._half if search.board else self._settings
         limits = move_limits(settings, board.empties, 0.0, self._overhead, clock)
-        searched = time.monotonic()
+        searched = time.perf_counter()
         found = await engine.analyze_async(
             board,
             # A forced move is searched only for the evaluation that is sent with it.
@@ -79,7 +79,7 @@ class Thinker:
             nodes=limits.nodes,
             time_s=limits.time_ms / 1000,
         )
-        self._overhead.note(1000 * (time.monotonic() - searched) - limits.time_ms)
+        self._overhead.note(1000 * (time.perf_counter() - searched) - limits.time_ms)
         line = found.best
         assert line, "only positions with moves are searched"
         told = f"{line} {found.nodes} nodes {found.time_s:.2f} s"
@@ -87,7 +87,7 @@ class Thinker:
 
     @staticmethod
     def _answer(search: StartSearch, move: str, score: float, began: float, told: str) -> Answer:
-        return Answer(search.game, search.position, parse_move(move), score, time.monotonic() - began, told)
+        return Answer(search.game, search.position, parse_move(move), score, time.perf_counter() - began, told)
 
     def close(self) -> None:
         """Close all engines, which ends their searches."""

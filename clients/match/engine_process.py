@@ -102,7 +102,7 @@ class EngineProcess:
         self._said = bytearray()
         self._ended = False
         self._news = threading.Condition()
-        self._last_news = time.monotonic()
+        self._last_news = time.perf_counter()
         assert self._process.stdin
         assert self._process.stdout
         self._input: BinaryIO = self._process.stdin  # type: ignore[assignment]
@@ -133,7 +133,7 @@ class EngineProcess:
                 data = os.read(descriptor, 65536)
             except OSError:
                 data = b""
-            now = time.monotonic()
+            now = time.perf_counter()
             with self._news:
                 self._said += data
                 del self._said[:-_MOST_KEPT]
@@ -166,12 +166,12 @@ class EngineProcess:
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
         """Wait until ``pattern`` matches in the output. Returns the match and the time of the latest output
-        (`time.monotonic`), and drops the output up to the match's end. Only the last `_MOST_KEPT` bytes of output are
-        searched.
+        (`time.perf_counter`), and drops the output up to the match's end. Only the last `_MOST_KEPT` bytes of output
+        are searched.
 
         Raises `EngineFault` after ``seconds`` without a match, or if the program ends first.
         """
-        deadline = time.monotonic() + seconds
+        deadline = time.perf_counter() + seconds
         with self._news:
             while True:
                 match = pattern.search(bytes(self._said))
@@ -180,7 +180,7 @@ class EngineProcess:
                     return match, self._last_news
                 if self._ended:
                     break
-                left = deadline - time.monotonic()
+                left = deadline - time.perf_counter()
                 if left <= 0:
                     raise EngineFault("hang", f"no answer within {seconds:.3g} s")
                 self._news.wait(min(left, SIGNALS_S))
@@ -208,7 +208,6 @@ class EngineProcess:
     def kill(self) -> None:
         """Kill the program and its children, and close its pipes."""
         self._groups.end(self._process)
-        self._process.wait()
         for thread in (self._reader, self._error_reader):
             if thread:
                 thread.join(_GOING_S)

@@ -76,7 +76,7 @@ class EngineClient(ABC):
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
         """Ask for the program's move in the last position of ``game``, wait, and set ``score``. Returns the move as the
-        program wrote it and the time of its arrival (`time.monotonic`).
+        program wrote it and the time of its arrival (`time.perf_counter`).
 
         Raises `EngineFault` after ``seconds``, and if the program refuses, resigns or ends.
         """

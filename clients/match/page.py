@@ -115,8 +115,8 @@ class MatchPage:
 
     def show(self, games: dict[int, Finished], running: Mapping[int, RunningGame]) -> None:
         """Write the index with the ``running`` games, unless it was written less than a second ago."""
-        if time.monotonic() >= self._shown_at + _BETWEEN_S:
-            self._shown_at = time.monotonic()
+        if time.perf_counter() >= self._shown_at + _BETWEEN_S:
+            self._shown_at = time.perf_counter()
             self._write_index(games, running, "", -1)
 
     def finish(self, games: dict[int, Finished], kind: str, failed: int) -> None:
@@ -194,7 +194,7 @@ def _clock(game: RunningGame, side: int, thinking: bool) -> str:
     """Return as text the time that ``side`` (0 Black, 1 White) has left or, without a limit, has used. For a side that
     is ``thinking`` the time since its move began is counted.
     """
-    elapsed = 1000 * (time.monotonic() - game.begun) if thinking else 0.0
+    elapsed = 1000 * (time.perf_counter() - game.begun) if thinking else 0.0
     limited = game.left[side] < math.inf
     ms = max(0.0, game.left[side] - elapsed) if limited else game.used[side] + elapsed
     return f"{_time(ms)} {'left' if limited else 'used'}"

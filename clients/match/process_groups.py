@@ -24,6 +24,9 @@ Python runs signal handlers only on the main thread, between two steps; a signal
 does not end the wait.
 """
 
+END_S = 5.0
+"""Longest wait for the end of a process that was killed, or of the guard: a system may fail to end one."""
+
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", platform.GUARD)
 
 
@@ -83,14 +86,16 @@ class ProcessGroups:
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the group of ``process``, which `start` returned, and forget it; a thread that waits for the program
-        sees the end of the output.
+        """Kill the group of ``process``, which `start` returned, forget it, and wait a few seconds at most for its end;
+        a thread that waits for the program sees the end of the output.
         """
         with self._lock:
             platform.end_group(process)
             self._running.pop(process.pid, None)
             self._tell(f"-{process.pid}")
             self._dismiss_guard()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
 
     def stop(self) -> None:
         """Kill all groups and start no more."""
@@ -106,7 +111,10 @@ class ProcessGroups:
             assert guard.stdin
             with contextlib.suppress(OSError):
                 guard.stdin.close()
-            guard.wait()
+            try:
+                guard.wait(END_S)
+            except subprocess.TimeoutExpired:
+                guard.kill()
 
     def _tell(self, line: str) -> None:
         if self._guard is not None:

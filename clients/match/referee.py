@@ -61,7 +61,7 @@ class Finished(NamedTuple):
 
 
 class RunningGame(NamedTuple):
-    """A game at the moment when a side is asked for its move, ``begun`` on the monotonic clock. ``scores`` are as in
+    """A game at the moment when a side is asked for its move, ``begun`` (`time.perf_counter`). ``scores`` are as in
     `Finished`, the record has no names; ``used`` and ``left`` are ms, Black first, ``left`` infinite without a limit.
     """
 
@@ -120,7 +120,7 @@ def play_game(
             else:
                 record = GameRecord(opening.initial, tuple(moves))
                 used, left = (watches[0].used, watches[1].used), (watches[0].left, watches[1].left)
-                tell(RunningGame(record, tuple(scores), used, left, time.monotonic()))
+                tell(RunningGame(record, tuple(scores), used, left, time.perf_counter()))
                 text, ms = _chosen(players[side], record, watches[side], terms)
                 in_time = watches[side].spend(ms)
                 move, wrong = _understood(text, position)
@@ -150,7 +150,7 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
     """
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
-    begun = time.monotonic()
+    begun = time.perf_counter()
     text, arrived = player.answer(record, watch, longest / 1000)
     return text, max(0.0, arrived - begun) * 1000
 

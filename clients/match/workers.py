@@ -137,7 +137,7 @@ class Match:
         for number in range(setting.concurrency):
             self._teams.put((number, {}))
         self._remarked: set[str] = set()
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
         self._line = ProgressLine()
         self._names: dict[int, str] = {}
         self._given_up: dict[int, str] = {}
@@ -278,7 +278,7 @@ class Match:
 
     def _progress(self) -> str:
         setting = self._setting
-        seconds = int(time.monotonic() - self._begun)
+        seconds = int(time.perf_counter() - self._begun)
         parts = [f"{len(self._journal.games)} of {plural(setting.schedule.total, 'game')}"]
         if len(self._tallies) == 1:
             won, drawn, lost = self._tallies[0].total

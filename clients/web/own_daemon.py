@@ -129,7 +129,6 @@ def own_daemon(options: Sequence[str] = ()) -> Iterator[ConnectionFile]:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_END_S)
             GROUPS.end(process)
-            process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream:
                     stream.close()

@@ -279,7 +279,7 @@ class Interrupt:
             search = outer or StoppableSearch(bounded, idle)
             if outer is None:
                 self._search = search
-                end = self._stops.search_begins(time.monotonic(), bounded=bounded, idle=idle)
+                end = self._stops.search_begins(time.perf_counter(), bounded=bounded, idle=idle)
                 if end is not None:
                     search.stopped, search.abandoned = True, end.abandon
                 self._set_timer()
@@ -316,7 +316,7 @@ class Interrupt:
         return stopped
 
     def close(self, leaving: bool, absent: bool = False) -> None:
-        self._carry_out(lambda: self._stops.close(time.monotonic(), leaving=leaving, absent=absent))
+        self._carry_out(lambda: self._stops.close(time.perf_counter(), leaving=leaving, absent=absent))
 
     def stop_all(self) -> None:
         self._carry_out(self._stops.stop_all)
@@ -332,12 +332,12 @@ class Interrupt:
             self._timer.cancel()
         self._timer, self._timer_due = None, due
         if due is not None:
-            self._timer = threading.Timer(max(0.0, due - time.monotonic()), self._elapsed, (due,))
+            self._timer = threading.Timer(max(0.0, due - time.perf_counter()), self._elapsed, (due,))
             self._timer.daemon = True
             self._timer.start()
 
     def _elapsed(self, due: float) -> None:
-        self._carry_out(lambda: self._stops.elapsed(max(due, time.monotonic())))
+        self._carry_out(lambda: self._stops.elapsed(max(due, time.perf_counter())))
 
     def _carry_out(self, event: Callable[[], SearchEnd | None]) -> None:
         with self._lock:

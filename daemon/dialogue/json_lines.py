@@ -114,13 +114,13 @@ class JsonLinesDialect:
         """Wait for the requests in flight, then close the services. Requests without a bound are ended after
         `UNBOUNDED_GRACE_S`, all requests at once if no replies can be delivered or a `shutdown` has come.
         """
-        began = time.monotonic()
+        began = time.perf_counter()
         requests = self._client.requests
         while requests or self._client.parting:
             if self._ending:
                 for request in list(requests.values()):
                     services.operations.end(request, code="shutting_down")
-            elif time.monotonic() - began > UNBOUNDED_GRACE_S:
+            elif time.perf_counter() - began > UNBOUNDED_GRACE_S:
                 for request in [request for request in list(requests.values()) if request.endless]:
                     services.operations.end(request, code="shutting_down")
             time.sleep(_POLL_S)

@@ -258,7 +258,7 @@ class Session:
         """Wait until the engine is loaded and return it.
 
         Raises `EngineFailure`, `Abandoned` if ``search`` is abandoned, `TooLate` at the time ``until``
-        (`time.monotonic`).
+        (`time.perf_counter`).
         """
         with _given_up_at(search, until) as given_up:
             engine = self.engines.get(self.config, given_up)
@@ -269,7 +269,7 @@ class Session:
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
         """Return a context manager: within the block the caller has search threads of the scheduler, if there is one.
         Entering waits for them; it raises `Abandoned` if ``search`` is abandoned before, and `TooLate` at the time
-        ``until`` (`time.monotonic`).
+        ``until`` (`time.perf_counter`).
         """
         with ExitStack() as stack:
             if self.scheduler:
@@ -319,7 +319,7 @@ class Session:
         Raises `EngineFailure`, `Abandoned`, and, unless ``patient``, `TooLate` if the engine or the threads are not
         there within the time in ``limits``; in a fast game on a clock (`FAST_MS`) the engine is not waited for at all.
         """
-        begun = time.monotonic()
+        begun = time.perf_counter()
         hurried = bool(limits.time_ms) and not patient
         for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else _NEVER
         for_slots = begun + limits.time_ms / 1000 if hurried else _NEVER
@@ -363,14 +363,14 @@ class Session:
     # The book
 
     def look_up(self, position: Position, until: float = _NEVER) -> BookView | None:
-        """Wait until the book's file is open, or until a stop, or until the time ``until`` (`time.monotonic`). Returns
-        the book's data about a position; None if it has none, there is no book, or the option `book-usage` is off.
+        """Wait until the book's file is open, or until a stop, or until ``until`` (`time.perf_counter`). Returns the
+        book's data about a position; None if it has none, there is no book, or the option `book-usage` is off.
         """
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
             with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
-                self.books.ready(lambda: search.stopped or time.monotonic() >= until)
+                self.books.ready(lambda: search.stopped or time.perf_counter() >= until)
         return self.books.look_up(position.player, position.opponent)
 
     def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
@@ -392,7 +392,7 @@ class Session:
 
         A book that is still being opened is waited for no longer than an engine that is being loaded would be.
         """
-        until = time.monotonic() + self._patience_ms(position, limits.time_ms) / 1000 if limits.time_ms else _NEVER
+        until = time.perf_counter() + self._patience_ms(position, limits.time_ms) / 1000 if limits.time_ms else _NEVER
         entry = self.look_up(position, until)
         if entry is None or self.books is None:
             return None
@@ -428,7 +428,7 @@ class Session:
         if chosen is not None:
             return chosen
         with self.interrupt.searching(limits.bounded):
-            begun = time.monotonic()
+            begun = time.perf_counter()
             booked = self._book_move(position, limits)
             if booked is not None:
                 return booked[0]
@@ -459,10 +459,10 @@ class Session:
         forced = self.opening_move()
         if forced is not None:
             return forced, None
-        begun = time.monotonic()
+        begun = time.perf_counter()
         chosen = self._chosen(position)
         if chosen is not None:
-            self._charge(position, (time.monotonic() - begun) * 1000)
+            self._charge(position, (time.perf_counter() - begun) * 1000)
             return chosen, None
         limits = self.limits(position)
         # In one context, so that one stop ends the wait for the book and the search.
@@ -487,7 +487,7 @@ class Session:
         except TooLate:
             return stopgap_move(position), None
         finally:
-            spent = (time.monotonic() - begun) * 1000
+            spent = (time.perf_counter() - begun) * 1000
             self._charge(position, spent)
             if planned:
                 self.overhead.note(spent - planned)
@@ -546,12 +546,12 @@ class Session:
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
     """Return a context manager for a wait that ends once ``search`` is abandoned, and at the time ``until``
-    (`time.monotonic`) at the latest. The block's value is a function that returns whether to give up: pass it to the
+    (`time.perf_counter`) at the latest. The block's value is a function that returns whether to give up: pass it to the
     wait. If the wait raises `Abandoned` although ``search`` was not abandoned, the block raises `TooLate` instead.
     """
 
     def given_up() -> bool:
-        return (search is not None and search.abandoned) or time.monotonic() >= until
+        return (search is not None and search.abandoned) or time.perf_counter() >= until
 
     try:
         yield given_up
@@ -562,10 +562,10 @@ def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Calla
 
 
 def _rest(limits: Limits, begun: float) -> Limits:
-    """Return limits without the time that has passed since ``begun`` (`time.monotonic`)."""
+    """Return limits without the time that has passed since ``begun`` (`time.perf_counter`)."""
     if not limits.time_ms:
         return limits
-    return limits._replace(time_ms=max(1, limits.time_ms - int((time.monotonic() - begun) * 1000)))
+    return limits._replace(time_ms=max(1, limits.time_ms - int((time.perf_counter() - begun) * 1000)))
 
 
 def unlimited(position: Position) -> Limits:

@@ -120,9 +120,9 @@ class _StandardDialogue:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         status = self._converse(self._protocol)
         self.close_beside()
-        until = time.monotonic() + STORING_S
+        until = time.perf_counter() + STORING_S
         for job in self._storing:
-            job.wait(max(0.0, until - time.monotonic()))
+            job.wait(max(0.0, until - time.perf_counter()))
         self._books.jobs.close()
         for note in self._books.close():
             self._on_note(note)

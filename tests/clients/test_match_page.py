@@ -139,7 +139,7 @@ def test_a_running_game_has_its_clocks_and_evaluations(tmp_path: Path) -> None:
     page = MatchPage(tmp_path, Schedule(2, "round-robin", 4, 2), None, lambda games: (["A", "B"], "A against B"))
     seen: list[RunningGame] = []
     played("text", "nboard", seen=seen)
-    running = seen[8]._replace(left=(59_000.0, 31_000.0), begun=time.monotonic() - 10)
+    running = seen[8]._replace(left=(59_000.0, 31_000.0), begun=time.perf_counter() - 10)
     assert running.record.final.black_to_move
     page.resume({})
     page._shown_at = 0.0

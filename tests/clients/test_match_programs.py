@@ -18,6 +18,7 @@ from pretended_players import fake
 from processes import alive, gone
 
 from desdaemon.clients.match import match as command
+from desdaemon.clients.match import process_groups
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
 from desdaemon.clients.match.process_groups import MatchStopped, ProcessGroups
@@ -91,6 +92,30 @@ def test_no_program_is_started_after_a_stop() -> None:
         groups.start(["true"], None)
     with pytest.raises(EngineFault, match="being stopped"):
         EngineProcess(["true"], groups=groups)
+
+
+def test_no_end_of_a_program_is_waited_for_without_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither that of a program that the system does not end, nor that of the guard."""
+    sleeper = (sys.executable, "-c", "import time; print(flush=True); time.sleep(3600)")
+    monkeypatch.setattr(process_groups, "END_S", 0.1)
+    monkeypatch.setattr(process_groups, "_GUARD_COMMAND", sleeper)
+    groups = ProcessGroups()
+    process = groups.start(sleeper, None)
+    guard = groups._guard
+    assert guard is not None
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(process_groups.platform, "end_group", lambda process: None)
+            groups.end(process)
+        assert process.poll() is None
+        assert guard.wait(60) < 0
+    finally:
+        for started in (process, guard):
+            started.kill()
+            started.wait()
+            for stream in (started.stdin, started.stdout):
+                if stream is not None:
+                    stream.close()
 
 
 def test_why_a_program_did_not_start(capsys: pytest.CaptureFixture[str]) -> None:

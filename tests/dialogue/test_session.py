@@ -126,7 +126,7 @@ class Slow(EngineSource):
 def test_only_slow_games_wait_for_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     # A clock that goes on by a millisecond each time it is read.
     ticks = itertools.count()
-    monkeypatch.setattr("desdaemon.dialogue.session.time", SimpleNamespace(monotonic=lambda: next(ticks) / 1000))
+    monkeypatch.setattr("desdaemon.dialogue.session.time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))
     engines = Slow()
     asking = Session(SessionSettings(), engines)
     for main, increment in ((1_000, 50), (10_000, 1_000)):
@@ -262,7 +262,7 @@ class _Late(FakeSearcher):
         self.now += limits.time_ms / 1000 + 0.25
         return super().search(player, opponent, limits, **options)
 
-    def monotonic(self) -> float:
+    def perf_counter(self) -> float:
         return self.now
 
 

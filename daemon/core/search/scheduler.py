@@ -83,7 +83,7 @@ class Scheduler:
     def add(self, task: Task) -> None:
         """Add a task; it may be started before this returns. A released task may be added again."""
         with self._lock:
-            now = time.monotonic()
+            now = time.perf_counter()
             self._schedule.add(task, now)
             instructions = self._decide(now)
         _carry_out(instructions)
@@ -93,7 +93,7 @@ class Scheduler:
         with self._lock:
             if not self._schedule.remove(task):
                 return False
-            instructions = self._decide(time.monotonic())
+            instructions = self._decide(time.perf_counter())
         _carry_out(instructions)
         return True
 
@@ -102,7 +102,7 @@ class Scheduler:
         another turn. Nothing happens to a task that does not run.
         """
         with self._lock:
-            now = time.monotonic()
+            now = time.perf_counter()
             self.accounts.ran(task.key, self._schedule.release(task, now, again=again))
             instructions = self._decide(now)
         _carry_out(instructions)
@@ -127,10 +127,10 @@ class Scheduler:
         """Loop for ever, on a thread: decide again at the time that the latest decision has named."""
         while True:
             with self._lock:
-                while (wait := self._again - time.monotonic()) > 0:
+                while (wait := self._again - time.perf_counter()) > 0:
                     self._news.wait(wait if wait < threading.TIMEOUT_MAX else None)
                 self._again = math.inf
-                instructions = self._decide(time.monotonic())
+                instructions = self._decide(time.perf_counter())
             _carry_out(instructions)
 
     @contextmanager

@@ -402,7 +402,7 @@ class ResumableSearch(Work):
             if self.stopped or self._interrupted:
                 return not self.stopped
             self._control = control
-            self._began = time.monotonic()
+            self._began = time.perf_counter()
         if self.restarts:
             engine.searcher.clear()
         limits, result = self._limits, None
@@ -441,5 +441,5 @@ class ResumableSearch(Work):
         with self._lock:
             if self._control is None:
                 return self.nodes, self.ms
-            running_ms = (time.monotonic() - self._began) * 1000
+            running_ms = (time.perf_counter() - self._began) * 1000
             return self.nodes + getattr(self._control, "nodes", 0), self.ms + running_ms

@@ -42,7 +42,7 @@ def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
     from desdaemon.engine.counting import perft
 
     position = context.session.game.position
-    begun = time.monotonic()
+    begun = time.perf_counter()
     with context.session.interrupt.searching(bounded=depth <= 13) as search:
 
         def count(player: int, opponent: int, left: int) -> int:
@@ -58,7 +58,7 @@ def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
     if stopped:
         context.say(f"perft {depth} (mode {mode}): stopped")
     else:
-        context.say(f"perft {depth} (mode {mode}): {total} in {edax.clock_text((time.monotonic() - begun) * 1000)}")
+        context.say(f"perft {depth} (mode {mode}): {total} in {edax.clock_text((time.perf_counter() - begun) * 1000)}")
 
 
 def count(context: CommandContext, argument: str) -> None:
@@ -134,9 +134,9 @@ def bench(context: CommandContext, argument: str) -> None:
     wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = context.session, random.Random(1)
     nodes = solved = 0
-    begun, cpu_begun = time.monotonic(), time.process_time()
+    begun, cpu_begun = time.perf_counter(), time.process_time()
     with session.interrupt.searching(bounded=True) as search:
-        while not search.stopped and (solved < wanted if wanted else time.monotonic() - begun < BENCH_S):
+        while not search.stopped and (solved < wanted if wanted else time.perf_counter() - begun < BENCH_S):
             position = _random_position(generator, BENCH_EMPTIES)
             if position is None:
                 continue
@@ -144,7 +144,7 @@ def bench(context: CommandContext, argument: str) -> None:
             result = session.search(position, unlimited(position), window=(-64, 64))
             nodes += result.nodes
             solved += 1
-    ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
+    ms, cpu_ms = (time.perf_counter() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
     context.say(edax.solve_summary(plural(solved, "position"), nodes, ms, cpu_ms))
 
 
@@ -172,9 +172,9 @@ def mobility(context: CommandContext, argument: str) -> None:
 
 def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
     """Yield the positions of random games that begin on the board. No game is begun after ``seconds`` or a stop."""
-    generator, until = random.Random(), time.monotonic() + seconds
+    generator, until = random.Random(), time.perf_counter() + seconds
     with context.session.interrupt.searching(bounded=True) as search:
-        while time.monotonic() < until and not search.stopped:
+        while time.perf_counter() < until and not search.stopped:
             position = context.session.game.position
             while not position.over:
                 yield position

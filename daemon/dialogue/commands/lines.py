@@ -113,8 +113,8 @@ class _Seeker:
         self._occupied = target.player | target.opponent
         self._search = search
         self._show = show
-        self._until = time.monotonic() + SEEK_S
-        self._reported_s = time.monotonic()
+        self._until = time.perf_counter() + SEEK_S
+        self._reported_s = time.perf_counter()
         self.looked_at = 0
         """Number of positions visited."""
         self.given_up = False
@@ -142,7 +142,7 @@ class _Seeker:
         return None
 
     def _gives_up(self) -> bool:
-        now = time.monotonic()
+        now = time.perf_counter()
         if now - self._reported_s >= _REPORT_S:
             self._reported_s = now
             self._show(f"Seek...{self.looked_at} positions looked at")

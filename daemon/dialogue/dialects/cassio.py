@@ -138,7 +138,7 @@ class CassioDialect(LineDialect):
     def _search_infos(self, rest: str) -> None:
         running = self._running
         if running and not running.done:
-            self.say(f"node {running.nodes}, time {time.monotonic() - running.begun:.3f}")
+            self.say(f"node {running.nodes}, time {time.perf_counter() - running.begun:.3f}")
         else:
             self.say(READY)
 
@@ -169,7 +169,7 @@ class CassioDialect(LineDialect):
 
         def report(line: Line) -> None:
             nonlocal last
-            ms = (time.monotonic() - running.begun) * 1000
+            ms = (time.perf_counter() - running.begun) * 1000
             text = cassio.result_line(
                 task.position,
                 line.move,
@@ -233,7 +233,7 @@ class _Running:
     def __init__(self, search: StoppableSearch) -> None:
         self.search = search
         self.nodes = 0
-        self.begun = time.monotonic()
+        self.begun = time.perf_counter()
         self.done = False
 
 

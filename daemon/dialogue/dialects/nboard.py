@@ -237,10 +237,10 @@ class NBoardDialect(LineDialect):
             raise BadInput("go: the game is over")
         clock = self.session.clocks.get(position.black_to_move)
         left = (clock.left, clock.left_stones) if clock else None
-        begun = time.monotonic()
+        begun = time.perf_counter()
         self.say(f"status {NAME} is thinking")
         move, result = self.session.choose()
-        spent = (time.monotonic() - begun) * 1000
+        spent = (time.perf_counter() - begun) * 1000
         if clock and left:
             # NBoard sends the move back with the time that it has measured.
             clock.set(*left)
@@ -321,7 +321,7 @@ class _HintStream:
         self._again = False
         """Whether the present search is not the first."""
         self._earlier_nodes = self._nodes = self._reported_nodes = 0
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
 
     def begin(self, *, outcome: bool) -> None:
         """Begin the next search; ``outcome`` says that it proves only the winner."""
@@ -377,7 +377,7 @@ class _HintStream:
 
     def _stats(self, nodes: int) -> None:
         self._reported_nodes = nodes
-        self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")
+        self._say(f"nodestats {nodes} {time.perf_counter() - self._begun:.3f}")
 
 
 SPOKEN = Spoken(NBoardListener, NBoardDialect)

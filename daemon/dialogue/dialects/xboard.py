@@ -155,7 +155,7 @@ class XBoardDialect(LineDialect):
         """Wait until the engine is loaded, even while input lines are waiting; give up when the input has ended."""
         while not self.session.interrupt.closing:
             with suppress(TooLate):
-                self.session.engine(until=time.monotonic() + _POLL_S)
+                self.session.engine(until=time.perf_counter() + _POLL_S)
                 return
 
     def _variant(self, rest: str) -> None:
@@ -338,12 +338,12 @@ class _Thinking:
 
     def __init__(self, say: Callable[..., None]) -> None:
         self._say = say
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
         self.nodes = 0
 
     def progress(self, index: int, line: Line) -> None:
         self.nodes += line.nodes
-        ms = (time.monotonic() - self._begun) * 1000
+        ms = (time.perf_counter() - self._begun) * 1000
         self._say(xboard.thinking_line(line.depth, line.score, ms, self.nodes, line.pv))
 
 
@@ -365,7 +365,7 @@ class _XBoardAnalysis:
         position = session.game.position
         if position != self._position or not self._begun:
             self._position, self._solved, self._depth = position, False, 0
-            self._begun, self._nodes = time.monotonic(), 0
+            self._begun, self._nodes = time.perf_counter(), 0
         if self._solved or position.over:
             return
 
@@ -384,7 +384,7 @@ class _XBoardAnalysis:
 
     @property
     def _ms(self) -> float:
-        return (time.monotonic() - self._begun) * 1000 if self._begun else 0.0
+        return (time.perf_counter() - self._begun) * 1000 if self._begun else 0.0
 
     def statistics(self) -> str:
         """Return the answer to ``.``: time, nodes and depth of the analysis."""

@@ -229,7 +229,7 @@ def test_an_engine_is_told_the_site_s_clock_before_each_move(
     """Less what is kept back, and less what its start took."""
     log = tmp_path / "log"
     now = 0.0
-    monkeypatch.setattr("desdaemon.clients.bot.bot.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("desdaemon.clients.bot.bot.time", SimpleNamespace(perf_counter=lambda: now))
 
     def start() -> EngineClient:
         nonlocal now
