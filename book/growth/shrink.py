@@ -32,11 +32,14 @@ class Shrunk(NamedTuple):
     open: int
 
 
+OUTSIDE = "the position is not in the book (book store adds the game that led to it)"
+
+
 def root_row(book: Book, position: tuple[int, int]) -> int:
     """Return the row of a position in any orientation. Raises `NotInBook`."""
     row = book.table.find(*position)
     if row < 0:
-        raise NotInBook("the position is not in the book")
+        raise NotInBook(OUTSIDE)
     return row
 
 

@@ -64,6 +64,7 @@ def serve(
     ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
     """
     editor = _editor() if protocol == "text" else None
+    attended = os.isatty(0) and os.isatty(1)
     output: DialogueOutput = DescriptorOutput(guard_stdout(), 2)
     books = Books(BookJobs())
     session = Session(settings, engines, books=books)
@@ -76,7 +77,7 @@ def serve(
         lines.on_taken = lambda line: log.write(line.text or line.error, "< ")
     if not open_files(session, output):
         return UNUSABLE
-    dialogue = _StandardDialogue(session, books, output, lines, protocol, editor)
+    dialogue = _StandardDialogue(session, books, output, lines, protocol, editor, attended)
     if beside:
         dialogue.close_beside = beside(session, books)
     gently, restore = protocol == "text", editor.restore if editor else _nothing
@@ -94,9 +95,10 @@ class _StandardDialogue:
         lines: LineQueue,
         protocol: str,
         editor: LineEditor | None,
+        attended: bool,
     ) -> None:
         """``protocol`` is the first one; a line of the text protocol may change it. ``editor``, if there is one, shows
-        the prompt and reads the lines.
+        the prompt and reads the lines. ``attended`` says that both streams are a terminal.
         """
         self.output = output
         self.close_beside: Callable[[], None] = _nothing
@@ -105,6 +107,7 @@ class _StandardDialogue:
         self._lines = lines
         self._protocol = protocol
         self._editor = editor
+        self._attended = attended
         self._prompting: PromptingOutput | None = None
         """The output, if a line editor shows the prompt; else None."""
         self._storing: list[BookJob] = []
@@ -153,6 +156,7 @@ class _StandardDialogue:
             return spoken(protocol).dialect(session, self.output).run(self._lines, first)
         dialect = TextDialect(session, self.output)
         dialect.scripted = not os.isatty(0)
+        dialect.attended = self._attended
         if self._prompting:
             dialect.paged = self._prompting.paged
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from live import COMMAND, TIMEOUT
 
 from desdaemon.dialogue.terminal import PromptingOutput
 
+MUST_PASS = "OX------" + "-" * 56 + " X"
 CTRL_C, CTRL_D, UP, LEFT, TAB = b"\x03", b"\x04", b"\x1b[A", b"\x1b[D", b"\t"
 
 
@@ -104,6 +106,42 @@ def test_ctrl_c_ends_the_search_and_shows_what_it_found(terminal: Terminal) -> N
     terminal.until(b">")
     terminal.type(b"quit\n")
     assert terminal.end() == 0
+
+
+def test_a_change_of_a_setting_is_told(terminal: Terminal) -> None:
+    for line, told in (("level 3", "level = 3"), ("mode 3", "mode = 3"), ("ponder on", "ponder = on")):
+        terminal.type(f"{line}\n".encode())
+        terminal.until(f"\n{told}".encode())
+        terminal.until(b">")
+    terminal.type(b"level 99\n")
+    assert b"level =" not in terminal.until(b">")
+
+
+def test_a_forced_pass_is_told(terminal: Terminal) -> None:
+    terminal.type(f"setboard {MUST_PASS}\n".encode())
+    terminal.until(b"Black has no move: type PA to pass")
+    terminal.until(b">")
+    terminal.type(b"pa\n")
+    terminal.until(b"You play PA")
+    assert b"no move" not in terminal.until(b">")
+
+
+def test_the_first_screen_names_help_and_quit(tmp_path: Path) -> None:
+    made = Terminal(tmp_path)
+    try:
+        made.until(b"type help for the commands, quit to leave")
+        made.until(b">")
+        made.type(b"quit\n")
+        assert made.end() == 0
+    finally:
+        made.close()
+
+
+def test_a_pipe_hears_nothing_of_it() -> None:
+    lines = f"level 3\nmode 3\nsetboard {MUST_PASS}\nquit\n"
+    done = subprocess.run([*COMMAND], input=lines, capture_output=True, text=True, timeout=TIMEOUT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not re.search(r"help|=|has no move", done.stdout)
 
 
 @ENDLESS

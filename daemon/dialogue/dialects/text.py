@@ -17,6 +17,7 @@ from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Unfinished, quoted
 from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.rows import Command, Option, load
 
 PROMPT = ">"
@@ -89,6 +90,8 @@ class TextDialect(CommandContext):
         self.last: InputLine | None = None
         self.scripted = False
         """Whether the lines come from a file or a pipe: then nobody reads one answer before sending the next line."""
+        self.attended = False
+        """Whether somebody types the lines and reads the answers, at a terminal."""
         self._games_left = session.settings.repeat
         self._unsaved = False
         """Whether a command that saves has failed in a script."""
@@ -158,8 +161,10 @@ class TextDialect(CommandContext):
             raise BadInput(f"{option.name} {quoted(value)}: only on the command line or in an option file")
         if option.name == "eval-file":
             self._change_weights(option, value)
-            return
-        self.session.set_option(option, value or "on")
+        else:
+            self.session.set_option(option, value or "on")
+        if self.attended:
+            self.say(f"{option.name} = {self.settings.text(option)}")
         if option.name == "repeat":
             self._games_left = self.settings.repeat
         if option.name == "book-file":
@@ -275,6 +280,8 @@ class TextDialect(CommandContext):
 
         ``on_prompt`` is called once the first prompt has been written.
         """
+        if self.attended and self.settings.verbose:
+            self.say("desdaemon: type help for the commands, quit to leave")
         while self.leaving is None and not self.successor:
             self.shows_boards = self.settings.verbose > 0
             if self.shows_boards:
@@ -284,6 +291,9 @@ class TextDialect(CommandContext):
                 continue
             if self.leaving is not None:
                 break
+            if self.attended and self.session.game.position.must_pass:
+                black = self.session.game.position.black_to_move
+                self.say(f"{'Black' if black else 'White'} has no move: type {self.announced(PASS)} to pass")
             self.output.write(PROMPT)
             self.output.flush()
             on_prompt()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.hash_seeding import known_scores
+from desdaemon.book.growth.shrink import OUTSIDE
 from desdaemon.book.reports import check, report
 from desdaemon.book.reports.umigame import UmigameNumbers
 from desdaemon.book.storage.files import keeping_backups
@@ -30,7 +31,6 @@ FED = 1 << 17
 """The most scores that `book feed-hash` gives to the search's table: those of the positions nearest to the board."""
 
 _LINES = 64
-_OUTSIDE = "the position is not in the book"
 
 
 def _show(run: BookCommandRun) -> Result:
@@ -38,7 +38,7 @@ def _show(run: BookCommandRun) -> Result:
     player, opponent, black = position
     shown = report.show_lines(run.book, player, opponent, black=black)
     if not shown:
-        raise BadInput(f"book show: {_OUTSIDE}")
+        raise BadInput(f"book show: {OUTSIDE}")
     moves = report.children_lines(run.books.children(player, opponent, run.progress), black=black)
     return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
 
@@ -141,14 +141,14 @@ def _analyze(run: BookCommandRun) -> Result:
 def _grade(run: BookCommandRun) -> Result:
     grade = run.books.grade(*run.caller.position, run.progress)
     if not grade:
-        raise BadInput(f"book grade: {_OUTSIDE}")
+        raise BadInput(f"book grade: {OUTSIDE}")
     return {"grade": grade, "text": [f"Grade: {grade}"]}
 
 
 def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
     player, opponent = run.caller.position
     if run.book.table.find(player, opponent) < 0:
-        raise BadInput(f"book {run.command.name}: {_OUTSIDE}")
+        raise BadInput(f"book {run.command.name}: {OUTSIDE}")
     lines = []
     for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
         lines.append(line)
@@ -168,7 +168,7 @@ def _umigame(run: BookCommandRun) -> Result:
     book = run.book
     moves = book.moves_on(player, opponent)
     if not moves:
-        raise BadInput(f"book umigame: {_OUTSIDE}")
+        raise BadInput(f"book umigame: {OUTSIDE}")
     numbers = UmigameNumbers(book, 64 - (player | opponent).bit_count() - run.number("depth"))
     here = numbers.of(player, opponent, run.progress).by_colour(black=black)
     after = {
