@@ -14,6 +14,7 @@ from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.games import sources
 from desdaemon.book.growth.game_results import results_of
+from desdaemon.book.layout import HUMAN_LEVEL
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import Rule
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
@@ -144,9 +145,7 @@ def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[s
         return []
     inside = book.table.find(player, opponent) >= 0
     shown = [
-        f"Level: {entry.level}{' (set by hand)' if entry.human else ''}"
-        if inside
-        else "Level: none, only its moves are in the book",
+        f"Level: {_level_text(entry.level)}" if inside else "Level: none, only its moves are in the book",
         f"Best score: {_scores_text(entry)}",
         f"Moves: {moves_text(book.moves_on(player, opponent), black)}",
     ]
@@ -162,6 +161,10 @@ def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[s
     if results.games:
         shown.append(f"Games: {results}")
     return shown
+
+
+def _level_text(level: int) -> str:
+    return "hand" if level == HUMAN_LEVEL else str(level)
 
 
 _COLUMNS = " move   score  bounds      grade         lines  level"
@@ -190,7 +193,7 @@ def info_lines(totals: BookSummary) -> list[str]:
     """Return a book's summary in Edax's words."""
     return [
         f"Positions: {totals.positions} (moves = {totals.links} links + {totals.leaves} leaves);",
-        *(f"Level {level} : {count} nodes" for level, count in totals.levels.items()),
+        *(f"Level {_level_text(level)} : {count} nodes" for level, count in totals.levels.items()),
         f"Depth: {totals.depth}",
         f"Memory occupation: {totals.memory}"
         # In a small book most memory is room for growth.

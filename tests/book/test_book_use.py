@@ -29,6 +29,7 @@ from desdaemon.book.reports.compare import better, diff, merge
 from desdaemon.book.reports.report import (
     best_lines,
     check_games,
+    info_lines,
     problems,
     show_lines,
     summary,
@@ -350,7 +351,8 @@ def test_solved_lines_are_shown_as_shares() -> None:
         "       14696 incomplete lines.",
     ]
     edit(book, *START, None, 3)
-    assert show_lines(book, *START, black=True)[0] == "Level: 70 (set by hand)"
+    assert show_lines(book, *START, black=True)[0] == "Level: hand"
+    assert "Level hand : 1 nodes" in info_lines(summary(book))
 
 
 def plainly_checked(book: Book, games: list[list[tuple[int, int]]]) -> tuple[int, int, int]:
