@@ -35,7 +35,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import files
 
 from .referee import Finished, RunningGame
-from .results.report import MatchOutcome, cross_table, outcome, percent, ranking, rating_text
+from .results.report import MatchOutcome, cross_table, outcome, percent, ranking, rating_text, sequential_text
 from .schedule import Schedule
 
 _BETWEEN_S = 1.0
@@ -243,9 +243,8 @@ def _standings(result: MatchOutcome) -> str:
             f'<p class="legend">Elo of {escape(result.names[0])}: {rating_text(rating)}; likelihood of superiority '
             f"{100 * rating.superiority:.1f} %</p>"
         )
-    if result.test:
-        test = result.test
-        text += f'<p class="legend">SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}</p>'
+    if result.test and result.sprt:
+        text += f'<p class="legend">{sequential_text(result.test, result.sprt)}</p>'
     return text
 
 

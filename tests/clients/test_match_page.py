@@ -135,6 +135,12 @@ def test_more_programs_have_a_cross_table(tmp_path: Path) -> None:
     assert '<th scope="col">Elo</th>' in index
 
 
+def test_the_page_says_which_hypothesis_was_accepted(tmp_path: Path) -> None:
+    sides = [fake("gtp", "first"), fake("gtp", "first")]
+    command.main([*sides, "--games", "4", "--sprt", "0,10", "--page", str(tmp_path)])
+    assert re.search(r"SPRT \S+ between -2.94 and \+2.94: undecided</p>", (tmp_path / "index.html").read_text())
+
+
 def test_a_running_game_has_its_clocks_and_evaluations(tmp_path: Path) -> None:
     page = MatchPage(tmp_path, Schedule(2, "round-robin", 4, 2), None, lambda games: (["A", "B"], "A against B"))
     seen: list[RunningGame] = []

@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match.results import statistics
+from desdaemon.clients.match.results.report import sequential_text
 from desdaemon.protocol.errors import BadInput
 
 POINTS = np.array([0, 0.25, 0.5, 0.75, 1])
+
+
+def test_what_a_test_has_found_is_told() -> None:
+    bounds = (-2.94, 2.94)
+    test, text = statistics.Sequential, "between -2.94 and +2.94:"
+    assert sequential_text(test(3.0, *bounds, 1), (0, 10)) == f"SPRT +3.00 {text} H1 accepted (+10 Elo)"
+    assert sequential_text(test(-3.0, *bounds, 0), (0, 10)) == f"SPRT -3.00 {text} H0 accepted (+0 Elo)"
+    assert sequential_text(test(0.5, *bounds, -1), (0, 10)) == f"SPRT +0.50 {text} undecided"
 
 
 def ratio(pairs: Sequence[int], elo0: float, elo1: float) -> float:

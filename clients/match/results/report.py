@@ -153,10 +153,14 @@ def _two(result: MatchOutcome) -> list[str]:
         lines.append(f"Elo of {result.names[0]}: {rating_text(rating)}")
         lines.append(f"likelihood of superiority: {likely:.1f} %")
     if result.test and result.sprt:
-        test, elo = result.test, result.sprt[result.test.accepted]
-        decided = f"H{test.accepted} accepted ({elo:+g} Elo)" if test.accepted >= 0 else "undecided"
-        lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
+        lines.append(sequential_text(result.test, result.sprt))
     return lines
+
+
+def sequential_text(test: statistics.Sequential, hypotheses: tuple[float, ...]) -> str:
+    """Return what a sequential test of these ``hypotheses``, in Elo, has found."""
+    accepted = f"H{test.accepted} accepted ({hypotheses[test.accepted]:+g} Elo)" if test.accepted >= 0 else "undecided"
+    return f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {accepted}"
 
 
 # Many programs
