@@ -219,8 +219,10 @@ def main(arguments: list[str]) -> int:
                 _say(f"{client.name:<24} {client.role:<8} {client.public}")
         elif words[:1] == ["allow"] and len(words) == 3:
             keys.allow(words[1], words[2], options.get("--role", READER))
+            _say(f"{words[1]} may connect: its role is {options.get('--role', READER)}")
         elif words[:1] == ["revoke"] and len(words) == 2:
             keys.revoke(words[1])
+            _say(f"{words[1]} may connect no more")
         else:
             logs.echo(USAGE)
             return 2

@@ -28,6 +28,7 @@ _HANDSHAKE_S = 10.0
 _MOST_HANDSHAKES, _MOST_OF_AN_ADDRESS = 1024, 512
 _REFUSALS_LOGGED_S = 60.0
 _MOST_OLD_NAMED = 1000
+_MOST_KEYS_LOGGED = 8
 
 
 class Newcomers:
@@ -54,6 +55,8 @@ class Newcomers:
         """Listening sockets that are not watched until the next `tidy`, with their handlers."""
         self._refusals: dict[str, int] = {}
         """Number of refusals by reason, since the last log line."""
+        self._refused_keys: dict[str, None] = {}
+        """The first refused keys since the last log line, each with its address."""
         self._refusals_logged = -_REFUSALS_LOGGED_S
         self._old: set[str] = set()
         """Addresses that a log line has named because their ZMTP is too old."""
@@ -75,6 +78,8 @@ class Newcomers:
             self._old.add(address)
             self._health.log.warning("client of ZMTP 1 or 2 refused", address=address or "ipc", expected="ZMTP 3")
         self._count_refusal(reason)
+        if connection.conversation.user and len(self._refused_keys) < _MOST_KEYS_LOGGED:
+            self._refused_keys[f"{connection.conversation.user} from {address or 'ipc'}"] = None
         connection.flush()
         self._close(connection)
 
@@ -138,9 +143,11 @@ class Newcomers:
         self._health.count("handshakes refused")
 
     def _log_refusals(self, now: float) -> None:
-        """Log the number of refused connections, at most one line a minute."""
+        """Log the number of refused connections, and the keys that were refused, at most one line a minute."""
         if self._refusals and now - self._refusals_logged >= _REFUSALS_LOGGED_S:
             self._refusals_logged = now
             reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(self._refusals.items()))
-            self._health.log.warning("handshakes refused", number=sum(self._refusals.values()), reasons=reasons)
+            keys = {"keys": ", ".join(self._refused_keys)} if self._refused_keys else {}
+            self._health.log.warning("handshakes refused", number=sum(self._refusals.values()), reasons=reasons, **keys)
             self._refusals.clear()
+            self._refused_keys.clear()

@@ -215,6 +215,18 @@ def test_failed_handshakes_are_logged_once_with_their_number(locked: Served) -> 
     assert locked.log.read_text().count("handshakes refused") <= before + 2
 
 
+def test_a_refused_key_is_logged_with_its_address(tmp_path: Path) -> None:
+    folder = tmp_path / "keys"
+    for name in ("guest", "other"):
+        assert keys(folder, "new", name, "--file", str(tmp_path / f"{name}.key")).returncode == 0
+    assert keys(folder, "revoke", "guest").stdout == "guest may connect no more\n"
+    public = curve(tmp_path / "guest.key")[0].decode()
+    with serving(tmp_path, "--keys", str(folder), "--bind", "tcp://127.0.0.1:0") as served:
+        with pytest.raises(DaemonError):
+            Client.connect(served.tcp, key=tmp_path / "guest.key", timeout_s=10)
+        until(lambda: f"{public} from 127.0.0.1" in served.log.read_text())
+
+
 # --- files
 
 OUTSIDE = (

@@ -189,7 +189,9 @@ def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.Capt
     listed = capsys.readouterr().out
     assert "anna" in listed
     assert keys.server()[1] not in listed
+    capsys.readouterr()
     assert keys_main(["revoke", "anna", "--keys", folder]) == 0
+    assert capsys.readouterr().out == "anna may connect no more\n"
     assert [client.name for client in keys.allowed().values()] == ["bert"]
     assert keys_main(["revoke", "anna", "--keys", folder]) == 1
     for wrong in (["new", "../x"], ["new", "x", "--role", "king"], ["allow", "x", "short"], ["new", "server"]):

@@ -347,6 +347,7 @@ class Conversation:
             try:
                 answer, properties = self._security.command(content, self._properties)
             except Refusal as refusal:
+                self.user = self._security.user
                 self.outgoing += frame(refusal.answer, COMMAND)
                 raise
             self.outgoing += frame(answer, COMMAND)
