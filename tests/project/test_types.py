@@ -84,10 +84,12 @@ def programs_of_users(tmp_path: Path) -> list[Path]:
     checkout.
     """
     (tmp_path / "program.py").write_text(PROGRAM)
-    shown = [block.text for block in blocks(CHECKOUT / "docs" / "remote-analysis.md") if block.kind == "python"]
-    assert len(shown) >= 4
-    for number, text in enumerate(shown):
-        (tmp_path / f"shown{number}.py").write_text(text)
+    for document in ("README.md", "docs/python.md", "docs/remote-analysis.md"):
+        path = CHECKOUT / document
+        shown = [block.text for block in blocks(path) if block.kind == "python"]
+        assert shown
+        for number, text in enumerate(shown):
+            (tmp_path / f"{path.stem.lower().replace('-', '_')}{number}.py").write_text(text)
     for example in (CHECKOUT / "clients" / "examples").glob("*.py"):
         (tmp_path / example.name).write_text(example.read_text("utf-8"))
     mistaken = tmp_path / "mistaken.py"
