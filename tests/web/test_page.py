@@ -118,7 +118,7 @@ def test_a_game_by_keyboard_alone(visit: Visit, plies: int) -> None:
             "[...document.querySelectorAll('#{}-table tr')].map(row => [...row.cells].map(cell => cell.textContent))"
         )
         signs = dict(await tab.evaluate(table.format("signs")))
-        assert signs["16@73%"] == "read 16 moves ahead, 73 % sure"
+        assert signs["16@73%"] == "read 16 moves ahead, selectivity 73 %"
         columns = dict(await tab.evaluate(table.format("columns")))
         heads = await tab.evaluate(
             "[...document.querySelectorAll('#book-table th')].map(one => [one.textContent, one.title])"
