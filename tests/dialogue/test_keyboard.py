@@ -114,15 +114,15 @@ def test_a_change_of_a_setting_is_told(terminal: Terminal) -> None:
         terminal.until(f"\n{told}".encode())
         terminal.until(b">")
     terminal.type(b"level 99\n")
-    assert b"level =" not in terminal.until(b">")
+    assert b"\nlevel = " not in terminal.until(b">")
 
 
 def test_a_forced_pass_is_told(terminal: Terminal) -> None:
     terminal.type(f"setboard {MUST_PASS}\n".encode())
-    terminal.until(b"Black has no move: type PA to pass")
+    terminal.until(b"Black has no move: type PS to pass")
     terminal.until(b">")
-    terminal.type(b"pa\n")
-    terminal.until(b"You play PA")
+    terminal.type(b"ps\n")
+    terminal.until(b"You play PS")
     assert b"no move" not in terminal.until(b">")
 
 
@@ -140,8 +140,8 @@ def test_the_first_screen_names_help_and_quit(tmp_path: Path) -> None:
 def test_a_pipe_hears_nothing_of_it() -> None:
     lines = f"level 3\nmode 3\nsetboard {MUST_PASS}\nquit\n"
     done = subprocess.run([*COMMAND], input=lines, capture_output=True, text=True, timeout=TIMEOUT)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert not re.search(r"help|=|has no move", done.stdout)
+    assert done.returncode == 0
+    assert not re.search(r"help|=|has no move", done.stdout + done.stderr)
 
 
 @ENDLESS
