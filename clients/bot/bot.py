@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(str(error))
     with logs.without_waiting():
         try:
-            protocol = detected_protocol(command, groups)
+            protocol = detected_protocol(command, groups, _tell)
             bot = Bot(api, rules, command, protocol, groups, options.most, options.games, seeking)
             with StoppedBySignals(interrupt):
                 try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import ClockTerms, GameRecord, ggf_text
 from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
 from desdaemon.protocol.othello.rules import PASS, squares
+from desdaemon.protocol.system.platform import command_text
 
 from .engine_process import EngineFault, EngineProcess, program_name
 from .process_groups import GROUPS, ProcessGroups
@@ -21,7 +22,10 @@ START_S = 300.0
 ANSWER_S = 60.0
 """Seconds for an answer without a search."""
 
-_PROBE_S = 5.0
+_SOON_S, _PROBE_S = 2.0, 10.0
+"""Seconds after which the user is told that a program has not answered yet, and after which it is waited no more, when
+its protocol is to be found out.
+"""
 _NO_INTERVAL = 10**6
 """Centiseconds between the lines of an analysis, so that one comes at its end only."""
 
@@ -294,25 +298,53 @@ def start_player(
         raise
 
 
-def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str:
+def detected_protocol(
+    command: list[str], groups: ProcessGroups = GROUPS, tell: Callable[[str], None] = lambda text: None
+) -> str:
     """Return the protocol that a program speaks: the one that its command line names, or the one that it answers.
 
-    A program whose command line names none is started and asked in GTP, then in NBoard's protocol, and ended; if it
-    answers neither within `_PROBE_S` seconds, Edax's is assumed. Raises `BadInput` if there is no such program,
-    `EngineFault` once ``groups`` was stopped.
+    A program whose command line names none is started, asked in GTP and, if it does not answer, in NBoard's protocol,
+    and ended. If it answers neither, Edax's is assumed: after `_SOON_S` seconds if it has shown a prompt; else ``tell``
+    gets a line, and the end is after `_PROBE_S`. Raises `BadInput` if there is no such program, `EngineFault` once
+    ``groups`` was stopped.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:
         if protocol in words or f"protocol={protocol}" in words or (protocol != "text" and protocol in program):
             return protocol
-    for protocol in ("gtp", "nboard"):
+    for questions in (("protocol_version", _NBOARD), (_NBOARD,)):
         process = EngineProcess(command, groups=groups)
         try:
-            PLAYERS[protocol](process, _PROBE_S)
+            for question in questions:
+                process.send(question)
+                if found := _heard(process, _ANSWERED, _SOON_S / len(questions)):
+                    return found
+            if found := _heard(process, _PROMPTED, 0.0):
+                return found
+            text = quoted(command_text(command))
+            tell(f"{text} has answered neither GTP nor NBoard's protocol in {_SOON_S:g} s: waiting")
+            return _heard(process, _PROMPTED, _PROBE_S - _SOON_S) or "text"
         except EngineFault:
+            # It may have ended at the line of GTP: it is asked again without.
             continue
-        else:
-            return protocol
         finally:
             process.kill()
     return "text"
+
+
+_NBOARD = "nboard 2\nping 1"
+_ANSWERED = re.compile(rb"(?P<gtp>" + GtpPlayer._ANSWER.pattern + rb")|(?P<nboard>(?:^|\n)[ \t]*pong[ \t]+1\s)")
+_PROMPTED = re.compile(_ANSWERED.pattern + rb"|(?P<text>>)")
+
+
+def _heard(process: EngineProcess, pattern: re.Pattern[bytes], seconds: float) -> str:
+    """Return the name of the group of ``pattern`` that matches a program's output, "" if none does within ``seconds``.
+    Raises `EngineFault` if the program ends.
+    """
+    try:
+        match, _ = process.until(pattern, seconds)
+    except EngineFault as fault:
+        if fault.kind != "hang":
+            raise
+        return ""
+    return match.lastgroup or ""

@@ -409,10 +409,11 @@ def _setting(
     _mention_openings(options, schedule, openings)
     if asked.concurrency > processors() and any(program.control.limited for program in asked.programs):
         _mention(f"{asked.concurrency} timed games at a time on {plural(processors(), 'core')}: unreliable times")
-    programs = [
-        program._replace(protocol=detected_protocol(program.command, groups)) if program.protocol == "auto" else program
-        for program in asked.programs
-    ]
+    programs = []
+    for program in asked.programs:
+        if program.protocol == "auto":
+            program = program._replace(protocol=detected_protocol(program.command, groups, _mention))
+        programs.append(program)
     terms = asked.terms._replace(solver=solver)
     return Setting(programs, schedule, openings.openings, terms, asked.concurrency, asked.sprt, log), openings
 

@@ -141,15 +141,45 @@ def test_other_boards(protocol: str) -> None:
 # Programs
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
-def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if protocol == "nboard":
-        # It says nothing to what is tried first.
-        monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 5.0)
+def named(tmp_path: Path, line: str) -> list[str]:
+    """The command line of a program that names no protocol."""
     script = tmp_path / "engine"
-    script.write_text(f"#!/bin/sh\nexec {fake(protocol)}\n")
+    script.write_text(f"#!/bin/sh\n{line}\n")
     script.chmod(0o700)
-    assert detected_protocol([str(script)]) == protocol
+    return [str(script)]
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "nboard", "text"])
+def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the program, on a busy machine, takes longer than usual."""
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
+    assert detected_protocol(named(tmp_path, f"exec {fake(protocol)}")) == protocol
+
+
+def test_a_program_that_ends_at_a_line_of_gtp_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
+    line = f"read first; case $first in nboard*) echo set myname X; exec {fake('nboard')};; esac"
+    assert detected_protocol(named(tmp_path, line)) == "nboard"
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
+def test_a_program_that_starts_slowly_is_told_and_waited_for(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._SOON_S", 0.1)
+    told: list[str] = []
+    assert detected_protocol(named(tmp_path, f"sleep 1; exec {fake(protocol)}"), tell=told.append) == protocol
+    (line,) = told
+    assert re.fullmatch('".*engine" has answered neither GTP nor NBoard\'s protocol in 0.1 s: waiting', line)
+
+
+def test_a_program_that_says_nothing_is_taken_for_a_text_dialogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 0.2)
+    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._SOON_S", 0.1)
+    assert detected_protocol(named(tmp_path, "sleep 1000")) == "text"
 
 
 def test_the_protocol_is_read_off_the_command_line() -> None:
