@@ -116,8 +116,12 @@ def named_openings(args: Data) -> Data:
     played = play_moves(START, line_or_opening(args.get("line") or ""))
     here = opening_of(played.positions())
     line = moves_text(played.moves)
-    following = [opening for opening in openings() if moves_text(opening.moves).startswith(line)]
-    return {"moves": line, "opening": _data(here) if here else None, "following": [_data(one) for one in following]}
+    following = [_data(one) for one in openings() if moves_text(one.moves).startswith(line)]
+    return {
+        "moves": line,
+        "opening": _data(here) if here else None,
+        "following": [one for one in following if one["moves"] != line],
+    }
 
 
 def _data(opening: Opening) -> Data:

@@ -114,11 +114,28 @@ def test_openings_are_found_by_line_and_by_name(daemon: Served) -> None:
         )
         assert by_name == by_line
         assert by_line["opening"]["names"]["english"] == ["Tiger"]
-        assert "Aubrey" in str(by_line["following"])
+        assert by_line["following"][0]["names"]["english"] == ["Aubrey"]
         assert (await data(client, "openings", line="f5"))["opening"] is None
         assert len((await data(client, "openings"))["following"]) > 80
 
     talk(daemon, say)
+
+
+def test_the_explorer_answers_in_its_schema_where_there_is_an_index(tmp_path: Path) -> None:
+    explorer = pytest.importorskip("desdaemon.book.explorer.cli")
+    (tmp_path / "two.pgn").write_text('[Black "Ann"]\n\n1. f5 d6 *\n\n[Black "Cid"]\n\n1. f5 f6 *\n')
+    assert explorer.main(["index", str(tmp_path / "two.pgn"), "--out", str(tmp_path / "index")]) == 0
+
+    async def say(client: mcp.Client) -> None:
+        [tool] = [tool for tool in (await client.list_tools()).tools if tool.name == "explorer"]
+        found = await data(client, "explorer", moves="f5")
+        jsonschema.validate(found, tool.output_schema or {})
+        assert {move["move"]: move["games"] for move in found["moves"]} == {"d6": 1, "f6": 1}
+        assert len(found["games"]) == 2
+        assert len((await data(client, "explorer", moves="f5", player="ann"))["moves"]) == 1
+
+    with serving(tmp_path / "daemon", "-games-file", str(tmp_path / "index"), program=PRETENDING) as served:
+        talk(served, say)
 
 
 def test_what_cannot_be_used_is_told_in_one_line(daemon: Served) -> None:
