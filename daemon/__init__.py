@@ -1,6 +1,6 @@
 """desdaemon: an Othello engine that runs as a long-lived daemon."""
 
-__all__ = ["Analysis", "BadInput", "Board", "Engine", "Explorer"]
+__all__ = ["Analysis", "BadInput", "Board", "Engine", "Explorer", "Reason", "explain"]
 
 __version__ = "0.14.0"
 
@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from desdaemon.api import Analysis, BadInput, Board, Engine
     from desdaemon.book.explorer.api import Explorer
+    from desdaemon.engine.reasons.api import Reason, explain
 else:
 
     def __getattr__(name: str) -> object:

@@ -14,6 +14,7 @@ from desdaemon.protocol.rows import Satellite, load
 
 SATELLITES = (
     "engine.people",
+    "engine.reasons",
     "book.explorer",
     "clients.mcp",
     "clients.http_api",

@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "peer": ("lab.peer", "solve problems beside another program"),
     "predicted": ("lab.predicted", "how many moves of people the policy guesses"),
+    "reasons": ("lab.reasons", "fit the weights of reasons why a move loses, and show reasons"),
     "restarts": ("lab.restarts", "kill a server while clients work"),
     "satellites": ("lab.satellites", "delete satellites, and run the core's tests in what is left"),
     "scheduler": ("lab.scheduler", "simulate how searches share the threads"),

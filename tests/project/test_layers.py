@@ -39,7 +39,7 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
     clients.bot  clients.analysis  clients.web  clients  cluster  cli
-    engine.people  book.explorer  clients.mcp  clients.http_api  __main__
+    engine.people  engine.reasons  book.explorer  clients.mcp  clients.http_api  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 
@@ -109,6 +109,8 @@ AT_THE_PROMPT = """
     engine
     engine.people
     engine.people.rows
+    engine.reasons
+    engine.reasons.rows
     protocol
     protocol.commands
     protocol.commands.options

@@ -26,7 +26,7 @@ program()
 """
 """A program in which satellites cannot be imported, as if their folders were deleted."""
 
-REQUESTS = ("hello", "legal", "status", "games.get", "people.get")
+REQUESTS = ("hello", "legal", "status", "games.get", "people.get", "explain")
 
 
 def run(names: tuple[str, ...], *arguments: str, typed: str = "") -> str:
@@ -65,6 +65,7 @@ def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
     offered = replies["hello"]["data"]["ops"]
     assert ("games.get" in offered) == ("book.explorer" not in names)
     assert ("people.get" in offered) == ("engine.people" not in names)
+    assert ("explain" in offered) == ("engine.reasons" not in names)
     unknown = {op for op, reply in replies.items() if reply.get("error", {}).get("code") == "unknown_op"}
     assert unknown == set(REQUESTS) - set(offered)
     assert "internal" not in str(replies)

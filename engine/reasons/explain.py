@@ -1,0 +1,272 @@
+"""Why a move is worse than the best one: the differences of their lines, in sentences, that which counts most first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.spelling import plural
+
+from .measures import BESIDE, Line, Measure, compared, measured, mobilities, taken
+from .weights import STAGES, WEIGHTS
+
+LEAST = 0.3
+"""Discs that a difference must explain to be told."""
+MOST = 5
+"""Most reasons of a move."""
+
+
+class Reason(NamedTuple):
+    """A reason why a move loses discs.
+
+    ``kind`` is a key of `measures.MEASURES`; ``discs`` is how many discs of a loss such a difference explains on
+    average; ``text`` is a sentence, in which "you" are the side that moves. ``played`` and ``best`` are what was
+    counted for this side and for the other one, after the move that was played and after the best one. ``squares`` are
+    those that it is about: ``a1``.
+    """
+
+    kind: str
+    discs: float
+    text: str
+    played: tuple[float, float]
+    best: tuple[float, float]
+    squares: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """A difference that a sentence tells: both lines, and what was counted there."""
+
+    they: str
+    """The name of the other side."""
+    played: Line
+    best: Line
+    here: Measure
+    """What was counted in the line that was played."""
+    there: Measure
+    """What was counted in the best line."""
+
+    @property
+    def move(self) -> str:
+        """The move that was played."""
+        return _name(self.played.steps[0].move)
+
+    @property
+    def instead(self) -> str:
+        """The best move."""
+        return _name(self.best.steps[0].move)
+
+
+def stage_of(empties: int) -> int:
+    """Return the stage of the game, a place in `STAGES`, of a position with ``empties`` empty squares."""
+    return next(stage for stage, least in enumerate(STAGES) if empties > least or stage == len(STAGES) - 1)
+
+
+def reasons(position: Position, played: Sequence[int], best: Sequence[int]) -> list[Reason]:
+    """Return the reasons why the first move of the line ``played`` is worse than that of ``best``, those that explain
+    the most first. Both lines begin in ``position``, and are best play after their first moves. Raises `BadInput` for
+    an illegal move and an empty line.
+    """
+    if not played or not best:
+        raise BadInput("a line is empty: expected moves such as e6f4")
+    line, best_line = compared(position, played, best)
+    if played[0] == best[0]:
+        return []
+    here, there = measured(line), measured(best_line)
+    they = "White" if position.black_to_move else "Black"
+    weights = WEIGHTS[stage_of(position.empties)]
+    found = []
+    for kind, sentence in SENTENCES.items():
+        own, other = here[kind], there[kind]
+        discs = weights[kind] * (other.balance - own.balance)
+        if discs >= LEAST:
+            text = sentence(Told(they, line, best_line, own, other))
+            if text:
+                squares = tuple(map(_name, own.squares or other.squares))
+                text = f"{text[0].upper()}{text[1:]}."
+                found.append(Reason(kind, round(discs, 2), text, own[:2], other[:2], squares))
+    return sorted(found, key=lambda reason: -reason.discs)[:MOST]
+
+
+# Sentences. Each returns "" where the difference is none that a player would understand.
+
+
+def _name(move: int) -> str:
+    return move_text(move).lower()
+
+
+def _names(squares: Sequence[int], none: str = "none") -> str:
+    names = [_name(square) for square in squares]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else none
+
+
+def _way(line: Line, ply: int) -> str:
+    """Return the moves of a line up to ply ``ply``."""
+    return " ".join(_name(step.move) for step in line.steps[:ply])
+
+
+def _corner(told: Told) -> str:
+    def takes(line: Line) -> str:
+        sides = ((told.they, "takes", taken(line, False)), ("you", "take", taken(line, True)))
+        corners = [f"{side} {verb} {_names(squares)}" for side, verb, squares in sides if squares]
+        return f" {' and '.join(corners)};" if corners else ""
+
+    here, there = told.here, told.there
+    return (
+        f"after {told.move}{takes(told.played)} {told.they} has {plural(int(here.other), 'edge disc')} held from a "
+        f"corner and you {here.own:g} ({_way(told.played, here.ply)}); after {told.instead} instead{takes(told.best)} "
+        f"{told.they} would have {there.other:g} and you {there.own:g}"
+    )
+
+
+def _beside(kind: str) -> Callable[[Told], str]:
+    def sentence(told: Told) -> str:
+        here, there = told.here, told.there
+        if here.own > there.own:
+            square, corner = _name(here.squares[0]), _name(BESIDE[here.squares[0]])
+            where = f"the {kind} beside the empty corner {corner}"
+            first = f"{square} is {where}"
+            if here.ply > 1:
+                first = f"after {told.move} you come to play on {square}, {where} ({_way(told.played, here.ply)})"
+            return f"{first}; after {told.instead} instead, you would play on {_squares(there.own)}"
+        return (
+            f"after {told.instead} {told.they} would come to play on {plural(int(there.other), kind)} beside an empty "
+            f"corner, after {told.move} on {_squares(here.other)}"
+        )
+
+    return sentence
+
+
+def _squares(count: float) -> str:
+    return f"{count:g} such square{'s' * (count > 1)}" if count else "none"
+
+
+def _moves(told: Told) -> str:
+    here, there = mobilities(told.played), mobilities(told.best)
+    gaps = [(best[0] - best[1]) - (own[0] - own[1]) for own, best in zip(here, there, strict=True)]
+    ply = max(range(len(gaps)), key=gaps.__getitem__)
+    (own, others), (better, worse) = here[ply], there[ply]
+    return (
+        f"after {_way(told.played, ply + 1)} {told.they} has {plural(others, 'move')} and you {own}; after "
+        f"{_way(told.best, ply + 1)} instead, {told.they} would have {worse} and you {better}"
+    )
+
+
+def _opens(told: Told) -> str:
+    answer = told.played.steps[1].move if len(told.played.steps) > 1 else rules.PASS
+    best = f"; {told.they}'s best answer is there, {_name(answer)}" if answer in told.here.squares else ""
+    return (
+        f"{told.move} lets {told.they} move to {_names(told.here.squares)}, where {told.they} could not move before"
+        f"{best}; {told.instead} instead would open {_names(told.there.squares)}"
+    )
+
+
+def _wall(told: Told) -> str:
+    if told.here.own <= told.there.own:
+        return ""
+    return (
+        f"a wall: after {told.move} {told.here.own:g} of your discs border on empty squares and {told.here.other:g} of "
+        f"{told.they}'s; after {told.instead} instead, {told.there.own:g} and {told.there.other:g}. There "
+        f"{told.they} finds moves"
+    )
+
+
+def _quiet(told: Told) -> str:
+    neighbours = plural(int(told.there.own), "empty neighbour")
+    turned = f"those that {told.move} turns have {told.here.own:g}"
+    return f"{told.instead} is quieter: the discs that it turns have {neighbours}, {turned}"
+
+
+def _wedge(told: Told) -> str:
+    here, there = told.here, told.there
+    if here.other > there.other:
+        return (
+            f"after {told.move} {told.they} wedges in at {_name(here.squares[0])}, between your discs on the edge "
+            f"({_way(told.played, here.ply)}); after {told.instead} instead, {told.they} would have "
+            f"{int(there.other) or 'none'}"
+        )
+    return (
+        f"after {told.instead} you could wedge in between {told.they}'s discs on an edge, {_times(there.own)}; after "
+        f"{told.move} {_times(here.own)}"
+    )
+
+
+def _times(count: float) -> str:
+    return {0: "not at all", 1: "once", 2: "twice"}.get(int(count), f"{count:g} times")
+
+
+def _free(told: Told) -> str:
+    here, there = told.here, told.there
+    return (
+        f"after {_way(told.played, 2)} {told.they} has {plural(int(here.other), 'free move')} and you "
+        f"{here.own:g}; after {_way(told.best, 2)} instead, {told.they} would have {there.other:g} and you "
+        f"{there.own:g}. A free move opens nothing, and spares a worse one"
+    )
+
+
+def _pass(told: Told) -> str:
+    here, there = told.here, told.there
+    if here.own > there.own:
+        return (
+            f"after {told.move} you have to pass {_times(here.own)} ({_way(told.played, here.ply)}), after "
+            f"{told.instead} {_times(there.own)}"
+        )
+    return (
+        f"after {told.instead} {told.they} would have to pass {_times(there.other)} ({_way(told.best, there.ply)}), "
+        f"after {told.move} {_times(here.other)}"
+    )
+
+
+def _early(told: Told) -> str:
+    here, there = told.here, told.there
+    if here.own <= there.own:
+        return ""
+    return (
+        f"discs too early: after {_way(told.played, 2)} you have {here.own:g} and {told.they} {here.other:g}; after "
+        f"{_way(told.best, 2)} instead, you would have {there.own:g} and {told.they} {there.other:g}. Who has many "
+        "discs finds few moves"
+    )
+
+
+def _last(told: Told) -> str:
+    here, there = told.here, told.there
+    where = f", one of them {_names(here.squares)}," if here.squares else ""
+    return (
+        f"after {told.move} {told.they} moves last in {plural(int(here.other), 'region')} of empty squares{where} and "
+        f"you in {here.own:g}; after {told.instead} instead, {told.they} would in {there.other:g} and you in "
+        f"{there.own:g}"
+    )
+
+
+def _turns(told: Told) -> str:
+    here, there = told.here, told.there
+    if here.other > there.other:
+        return (
+            f"{told.they} turns {plural(int(here.other), 'disc')} with {_name(here.squares[0])} "
+            f"({_way(told.played, here.ply)}); after {told.instead} instead, no move of {told.they}'s would turn more "
+            f"than {there.other:g}"
+        )
+    return (
+        f"after {told.instead} a move of yours would turn {plural(int(there.own), 'disc')}; after {told.move} none "
+        f"turns more than {here.own:g}"
+    )
+
+
+SENTENCES: dict[str, Callable[[Told], str]] = {
+    "corner": _corner,
+    "x-square": _beside("X-square"),
+    "c-square": _beside("C-square"),
+    "moves": _moves,
+    "opens": _opens,
+    "wall": _wall,
+    "quiet": _quiet,
+    "wedge": _wedge,
+    "free": _free,
+    "pass": _pass,
+    "early": _early,
+    "last": _last,
+    "turns": _turns,
+}
+"""The sentence of each kind."""

@@ -1,0 +1,73 @@
+"""`explain` on the wire and in the dialogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dialogue import Dialogue
+from operated import Operated
+
+from desdaemon.engine.reasons.kinds import KINDS
+from desdaemon.protocol.wire import messages
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+def test_reasons_come_over_the_wire_the_weightiest_first(daemon: Operated) -> None:
+    found = daemon.final("explain", {"moves": "f5d6c3d3c4", "played": "b5c5", "best": "f4c5"})["reasons"]
+    assert found
+    assert [reason["discs"] for reason in found] == sorted((reason["discs"] for reason in found), reverse=True)
+    for reason in found:
+        assert reason["kind"] in KINDS
+        assert len(reason["played"]) == len(reason["best"]) == 2
+    assert daemon.final("explain", {"played": "f5f6", "best": "f5d6"}) == {"reasons": []}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "field"),
+    [
+        ({"played": "f5"}, "bad_request", "best"),
+        ({"played": "", "best": "f5"}, "bad_request", "played"),
+        ({"played": "f5", "best": "z9"}, "bad_request", "best"),
+        ({"played": "a1", "best": "f5"}, "illegal_move", "played"),
+        ({"played": "f5", "best": "d3d6"}, "illegal_move", "best"),
+        ({"moves": "a1", "played": "f5", "best": "d3"}, "illegal_move", "moves"),
+    ],
+)
+def test_wrong_lines_are_refused_by_name(daemon: Operated, args: dict[str, str], code: str, field: str) -> None:
+    error = daemon.ends(daemon.request("explain", args))[-1]["error"]
+    assert (error["code"], error.get("field")) == (code, field)
+
+
+def test_a_reader_may_ask_and_the_feature_is_listed(daemon: Operated) -> None:
+    assert "explain" in messages.FEATURES
+    assert "explain" in daemon.final("hello", {})["ops"]
+
+
+# The dialogue
+
+
+def test_the_dialogue_explains_a_move_here_and_the_last_one() -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5f6e6f4")
+    told = [dialogue.say(line) for line in ("explain", "explain g5", "explain G5")]
+    assert told[0].startswith(("F4 loses ", "f4 loses "))
+    assert told[1] == told[2]
+    assert all(len(line) < 80 for text in told for line in text.splitlines())
+
+
+@pytest.mark.parametrize("line", ["explain a1", "explain pa", "explain x", "explain f5 d6"])
+def test_a_wrong_move_is_refused(line: str) -> None:
+    dialogue = Dialogue()
+    said, warned = dialogue.both(line)
+    assert said.strip() == ""
+    assert warned.startswith("WARNING: ")
+
+
+def test_without_a_move_there_is_nothing_to_explain() -> None:
+    _, warned = Dialogue().both("explain")
+    assert "no move was played" in warned
