@@ -21,7 +21,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver, GivenCommand
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
 
@@ -493,6 +493,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
         begin = functools.partial(store._begin_writing, journal_scan, header.book, header.sequence)
         try:
             if lock is not None:
+                files.tidy(path.parent)
                 begin()
         except WriteFailed as error:
             if read_only is False:

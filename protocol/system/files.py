@@ -2,7 +2,8 @@
 
 - The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
-- If anything fails before it has the name, the old file is unchanged, and nothing is left beside it.
+- If anything fails before it has the name, the old file is unchanged, and nothing is left beside it. A writer that is
+  killed leaves the new file, which the next writer in the folder removes.
 - A link is followed and the file's permissions are kept; a new file gets those of ``mode``.
 """
 
@@ -65,8 +66,9 @@ def replacing(
             stream.flush()
             platform.set_mode(stream.fileno(), mode if old_mode is None else old_mode)
             platform.sync(stream.fileno())
-        with around:
-            platform.take_place(new, place)
+            # Closing unlocks it: from then on it would be taken for one that was left.
+            with around:
+                platform.take_place(new, place)
         platform.sync_folder(os.path.dirname(place))
     except OSError as error:
         # An error names the file that the user knows.
@@ -89,6 +91,46 @@ def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: 
         stream.write(content)
 
 
+def append(path: str | os.PathLike[str], content: bytes) -> None:
+    """Append to a file, which may be a device or new, whole or not at all. Other programs may append to it too. Raises
+    `OSError`.
+    """
+    descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, READABLE)
+    try:
+        before = os.fstat(descriptor)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            if stat.S_ISREG(before.st_mode):
+                os.ftruncate(descriptor, before.st_size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def tidy(folder: str | os.PathLike[str]) -> None:
+    """Remove from a folder what killed writers have left there."""
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(folder):  # noqa: PTH208
+            number = entry.removesuffix(".new").rpartition(".")[2]
+            if entry[0] == "." and entry.endswith(".new") and number.replace("-", "", 1).isdecimal():
+                _remove_if_left(os.path.join(folder, entry))
+
+
+def _remove_if_left(new: str) -> None:
+    """Remove the new file of a writer that has ended: while it writes it holds a lock."""
+    with contextlib.suppress(OSError):
+        _mode_of(new)
+        descriptor = platform.open_file(new, os.O_RDONLY)
+        try:
+            platform.lock_file(descriptor)
+            os.unlink(new)
+        finally:
+            os.close(descriptor)
+
+
 def _mode_of(place: str) -> int | None:
     """Return the permissions of a file; None if it does not exist. Raises `NotAFile`."""
     try:
@@ -101,14 +143,27 @@ def _mode_of(place: str) -> int | None:
 
 
 def _beside(place: str) -> tuple[int, str]:
-    """Create a file beside ``place`` that only this user may read; return its descriptor and its path."""
+    """Create a file beside ``place`` that only this user may read, and lock it; return its descriptor and its path."""
     folder, name = os.path.split(place)
+    tidy(folder)
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")
         try:
-            return platform.open_file(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), new
+            descriptor = platform.open_file(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         except FileExistsError:
             continue
         except OSError as error:
             error.filename = place
             raise
+        try:
+            platform.lock_file(descriptor)
+        except BlockingIOError:
+            # Another writer takes it for one that was left, and removes it.
+            os.close(descriptor)
+            continue
+        except OSError:
+            # Some file systems have no locks: what is left there stays.
+            pass
+        if os.path.lexists(new):
+            return descriptor, new
+        os.close(descriptor)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from checkout import IMPORT, ROOT
+from full_disk import room_for
 
 from desdaemon.protocol.system import files, folders, locks, logs
 from desdaemon.protocol.system.output import MOST_WAITING, UnreadOutput
@@ -93,6 +94,56 @@ def test_content_and_name_are_on_the_disk_in_this_order(tmp_path: Path, monkeypa
     with files.replacing(tmp_path / "file", around=around()) as stream:
         stream.write(b"content")
     assert done == ["file", "before", "name", "after", "folder"]
+
+
+KILLED = f"""
+{IMPORT}
+import os, signal
+from desdaemon.protocol.system import files
+with files.replacing(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_writer_left_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "killed"], check=False)
+    (left,) = tmp_path.iterdir()
+    command = [sys.executable, "-c", KILLED, str(path), "not yet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        assert writer.stdout.readline() == "writing\n"
+        assert not left.exists()
+        files.replace(path, b"old")
+        files.tidy(tmp_path)
+        writer.stdin.close()
+    assert writer.returncode == 0
+    assert path.read_bytes() == b"half"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_names_like_those_of_new_files_are_left_alone(tmp_path: Path) -> None:
+    names = [".x.new", "x.1-2.new", ".x.1-2.new.old", ".x.1-a.new", ".x"]
+    for name in names:
+        (tmp_path / name).touch()
+    os.mkfifo(tmp_path / ".x.1-2.new")
+    files.replace(tmp_path / "x", b"")
+    assert {entry.name for entry in tmp_path.iterdir()} == {*names, ".x.1-2.new", "x"}
+
+
+def test_an_appended_text_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.append(path, b"old ")
+    files.append(path, b"text ")
+    with room_for(4096), pytest.raises(OSError, match="File too large"):
+        files.append(path, bytes(5000))
+    assert path.read_bytes() == b"old text "
 
 
 def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from desdaemon.core.search.workers import Owner
 from desdaemon.core.threads import begin
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.rows import ADMIN, EDITOR
+from desdaemon.protocol.system import files
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
@@ -244,6 +245,7 @@ class Batches:
             self._health.problem("batches", _HELD)
             raise RequestError("busy", _HELD) from None
         self._health.problem("batches")
+        files.tidy(self._folder)
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             file = BatchFile(path)
             try:
