@@ -306,4 +306,4 @@ def _write(path: str, text: str) -> None:
     if path == "-":
         print_text(text)
         return
-    replace_file(path, text.encode())
+    replace_file(path, text.encode("utf-8", "backslashreplace"))

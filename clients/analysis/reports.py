@@ -10,17 +10,19 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from types import TracebackType
 
 from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import format_to_write
+from desdaemon.protocol.games.bases import format_to_write, replace_file
 from desdaemon.protocol.games.formats import game_text
 from desdaemon.protocol.games.judgement import GRADES, JudgedMove
 from desdaemon.protocol.othello.notation import move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.system import files
 
 from .game import MARKS, GameAnalysis, as_json, line_text, result_text, side_names
 from .page import GameRow, index_page, row_of
@@ -217,8 +219,9 @@ TEXT_HEAD = f"{'game':>5}  {'':33}  {'':9}  {'Black, lost':>12}  {'White, lost':
 
 
 class Collection:
-    """A context manager that writes the reports on many games, each as soon as it is added. At the end of the block,
-    also after an exception, the files are closed and, if there was a game, the index is written.
+    """A context manager that writes the reports on many games, each as soon as it is added. At the end of the block the
+    files replace old ones and, if there was a game, the index is written: also after an exception, unless it is an
+    `OSError` of one that could not be written; then the old files stay.
 
     ``json_file`` and ``csv_file`` get a line for each game, ``notes`` gets the games with comments in ``note_format``.
     The folder ``html`` gets a page for each game and ``index.html``. Each of the three files may be ``-``, which is
@@ -226,60 +229,86 @@ class Collection:
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
-        """Open the outputs, replacing old files, and write the heads of the CSV and of the text table. An output named
-        "" is not written.
+        """Begin the new files, and write the heads of the CSV and of the text table. An output named "" is not written.
 
         ``board`` is the ``link`` of `page`. Raises `BadInput` if an output cannot be opened.
         """
         self._rows: list[GameRow] = []
         self._engine = ""
-        self._files = contextlib.ExitStack()
         self._note_format = note_format
         self._board = board
-        self._json, self._csv, self._notes = (self._open(path) for path in (json_file, csv_file, notes))
         self._folder = Path(html) if html else None
-        self._text = sys.stdout if "-" not in (json_file, csv_file, notes) else None
         if self._folder:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise BadInput(f"--html {quoted(html)}: {error.strerror}") from None
-        self._write(self._csv, csv_head())
-        self._write(self._text, TEXT_HEAD)
-
-    def _open(self, path: str) -> IO[str] | None:
-        if path == "-":
-            return sys.stdout
-        try:
-            return self._files.enter_context(Path(path).open("w", encoding="utf-8", newline="")) if path else None
-        except OSError as error:
-            raise BadInput(f"{quoted(path)}: {error.strerror}") from None
-
-    def _write(self, file: IO[str] | None, text: str) -> None:
-        if file:
-            file.write(text)
-            file.flush()
+        with contextlib.ExitStack() as opened:
+            self._json, self._csv, self._notes = (_opened(path, opened) for path in (json_file, csv_file, notes))
+            self._text = None if "-" in (json_file, csv_file, notes) else _opened("-", opened)
+            if self._csv:
+                self._csv(csv_head())
+            if self._text:
+                self._text(TEXT_HEAD)
+            self._ends = opened.pop_all()
 
     def add(self, analysis: GameAnalysis) -> None:
-        """Write a game to all outputs. Raises `OSError` if one of them cannot be written."""
+        """Write a game to all outputs. Raises `OSError` or `BadInput` if one of them cannot be written."""
         page = ""
         if self._folder:
             page = f"game-{analysis.whole.number}.html"
-            (self._folder / page).write_text(game_page(analysis, self._board, index="index.html"), encoding="utf-8")
+            self._write_page(page, game_page(analysis, self._board, index="index.html"))
         row = row_of(analysis, page)
         self._rows.append(row)
         self._engine = f"{analysis.engine}, {analysis.effort}"
-        self._write(self._json, json.dumps(as_json(analysis), ensure_ascii=False, separators=(",", ":")) + "\n")
-        self._write(self._csv, csv_line(analysis))
+        if self._json:
+            self._json(json.dumps(as_json(analysis), ensure_ascii=False, separators=(",", ":")) + "\n")
+        if self._csv:
+            self._csv(csv_line(analysis))
         if self._notes:
             between = "\n" if self._note_format == "pgn" and len(self._rows) > 1 else ""
-            self._write(self._notes, between + with_notes(analysis, self._note_format))
-        self._write(self._text, text_line(row))
+            self._notes(between + with_notes(analysis, self._note_format))
+        if self._text:
+            self._text(text_line(row))
+
+    def _write_page(self, name: str, text: str) -> None:
+        if self._folder:
+            replace_file(str(self._folder / name), text.encode("utf-8", "backslashreplace"))
 
     def __enter__(self) -> Collection:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._files.close()
-        if self._folder and self._rows:
-            (self._folder / "index.html").write_text(index_page(self._rows, self._engine), encoding="utf-8")
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            self._ends.__exit__(kind, error, trace)
+            return
+        self._ends.close()
+        if self._rows:
+            self._write_page("index.html", index_page(self._rows, self._engine))
+
+
+def _opened(path: str, ends: contextlib.ExitStack) -> Callable[[str], None] | None:
+    """Return what writes a text to a new file, which replaces ``path`` when ``ends`` is closed, or to standard output
+    for ``-``; None for "". Raises `BadInput`.
+    """
+    if not path:
+        return None
+    if path == "-":
+        return _print
+    try:
+        stream = ends.enter_context(files.replacing(path))
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+
+    def write(text: str) -> None:
+        stream.write(text.encode("utf-8", "backslashreplace"))
+        stream.flush()
+
+    return write
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

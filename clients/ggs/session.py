@@ -11,11 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol import ggs
-from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.system.output import UnreadOutput
 
 from .player import Connect, End, Instruction, Player, Save, Send, Show, StartSearch, StopSearch
@@ -175,8 +174,7 @@ class ServerSession:
 
     @staticmethod
     def _append(path: str, text: str) -> None:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(f"{text}\n")
+        files.append(path, f"{text}\n".encode())
 
 
 async def _call(outside: Outside) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

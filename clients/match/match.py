@@ -447,7 +447,7 @@ def _page(setting: Setting, folder: str) -> MatchPage | None:
         names = _names(setting, games)
         return names, _heading(setting, names)
 
-    return MatchPage(Path(folder), setting.schedule, setting.sprt, described) if folder else None
+    return MatchPage(Path(folder), setting.schedule, setting.sprt, described, _mention) if folder else None
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:

@@ -28,7 +28,7 @@ from desdaemon.clients.pages.parts import (
     winner,
 )
 from desdaemon.clients.pages.pictures import board, chart, sides
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.rules import PASS
@@ -72,7 +72,9 @@ Rating = tuple[float, float, float]
 
 
 class MatchPage:
-    """Writes the pages of a match, on its main thread only. Methods raise `BadInput` if a file cannot be written."""
+    """Writes the pages of a match, on its main thread only. What cannot be written, as on a full disk, is reported once
+    and written later: the match goes on.
+    """
 
     def __init__(
         self,
@@ -80,15 +82,22 @@ class MatchPage:
         schedule: Schedule,
         sprt: tuple[float, ...] | None,
         described: Callable[[dict[int, Finished]], tuple[list[str], str]],
+        complain: Callable[[str], None],
     ) -> None:
         """``described`` takes the games so far and returns the programs' names and the match's heading. ``sprt`` are
-        the Elo differences of the sequential test, None for no test.
+        the Elo differences of the sequential test, None for no test. ``complain`` gets a line about a file that cannot
+        be written.
         """
         self._folder = folder
         self._schedule = schedule
         self._sprt = sprt
         self._described = described
+        self._complain = complain
         self._names: list[str] = []
+        self._unwritten: set[int] = set()
+        """The games whose pages are to be written."""
+        self._failed = False
+        """Whether the last file could not be written."""
         self._heading = ""
         self._growth: dict[int, list[Rating]] = {}
         """Ratings after each number of games: of the first of two programs, or of each of several."""
@@ -108,10 +117,17 @@ class MatchPage:
         and one after a program's name has changed write the pages of all games.
         """
         names, self._heading = self._described(games)
-        for one in [number] if names == self._names else games:
-            place = self._schedule.place(one)
-            self._write(_file(one), game_page(games[one], one, names[place.black], names[place.white]))
+        self._unwritten |= {number} if names == self._names else set(games)
         self._names = names
+        self._write_games(games)
+
+    def _write_games(self, games: dict[int, Finished]) -> None:
+        for number in sorted(self._unwritten):
+            place = self._schedule.place(number)
+            black, white = self._names[place.black], self._names[place.white]
+            if not self._write(_file(number), game_page(games[number], number, black, white)):
+                return
+            self._unwritten.discard(number)
 
     def show(self, games: dict[int, Finished], running: Mapping[int, RunningGame]) -> None:
         """Write the index with the ``running`` games, unless it was written less than a second ago."""
@@ -123,6 +139,7 @@ class MatchPage:
         """Write the index for the last time; ``kind`` is that of the `Ending`, ``failed`` the program that failed in
         every game, or -1.
         """
+        self._write_games(games)
         self._write_index(games, {}, _STATES[kind], failed)
 
     def _evaluate(self, games: dict[int, Finished], failed: int) -> MatchOutcome:
@@ -176,14 +193,18 @@ class MatchPage:
             f"<figcaption><div>{label}</div>{''.join(lines)}</figcaption></figure>"
         )
 
-    def _write(self, name: str, text: str) -> None:
-        """Replace a file unless it has this content. Raises `BadInput` if that fails."""
+    def _write(self, name: str, text: str) -> bool:
+        """Replace a file unless it has this content. Returns whether it has it now."""
         path, content = self._folder / name, text.encode()
         try:
             if not (path.is_file() and path.read_bytes() == content):
                 files.replace(path, content)
+            self._failed = False
         except OSError as error:
-            raise BadInput(f"--page {quoted(str(path))}: {error.strerror}") from None
+            if not self._failed:
+                self._complain(f"--page {quoted(str(path))}: {error.strerror}: the match goes on")
+            self._failed = True
+        return not self._failed
 
 
 def _file(number: int) -> str:

@@ -181,13 +181,15 @@ def _is_key(text: str) -> bool:
 def _write_secret(path: Path, text: str) -> None:
     """Write a new file that only its owner can read, whatever the umask. Raises `BadInput` if that is impossible."""
     try:
-        descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # So only one process takes the name.
+        os.close(platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE))
+        try:
+            files.replace(path, text.encode())
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        platform.sync(file.fileno())
 
 
 def _read_allowed(path: Path) -> dict[str, AllowedKey]:

@@ -12,6 +12,7 @@ import stat
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -374,8 +375,20 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
 
 def replace_file(path: str, data: bytes) -> None:
     """Replace the content of a file; raises `BadInput`."""
-    try:
+    with _refusals(path):
         files.replace(path, data)
+
+
+def append_to_file(path: str, text: str) -> None:
+    """Append to a file, as `files.append`; raises `BadInput`."""
+    with _refusals(path):
+        files.append(path, text.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def _refusals(path: str) -> Iterator[None]:
+    try:
+        yield
     except files.NotAFile:
         raise BadInput(f"{quoted(path)}: expected a regular file") from None
     except OSError as error:

@@ -142,7 +142,9 @@ def test_the_page_says_which_hypothesis_was_accepted(tmp_path: Path) -> None:
 
 
 def test_a_running_game_has_its_clocks_and_evaluations(tmp_path: Path) -> None:
-    page = MatchPage(tmp_path, Schedule(2, "round-robin", 4, 2), None, lambda games: (["A", "B"], "A against B"))
+    page = MatchPage(
+        tmp_path, Schedule(2, "round-robin", 4, 2), None, lambda games: (["A", "B"], "A against B"), [].append
+    )
     seen: list[RunningGame] = []
     played("text", "nboard", seen=seen)
     running = seen[8]._replace(left=(59_000.0, 31_000.0), begun=time.perf_counter() - 10)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import referee
 from dialogue import Dialogue
+from full_disk import room_for
 
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.othello.notation import moves_text, parse_board
@@ -70,6 +71,15 @@ def test_positions(three: Path, tmp_path: Path) -> None:
     assert [parse_board(line) for line in fen.read_text().splitlines()] == boards
     assert 2 <= len(boards) <= 3
     assert all(board.empties == 20 for board in boards)
+
+
+def test_positions_that_cannot_be_appended_leave_the_old_file(three: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("old\n")
+    for command in ("problem", "tofen"):
+        with room_for(60):
+            assert "File too large" in Dialogue().refused(f"base {command} {three} 20 {target}")
+        assert target.read_text() == "old\n"
 
 
 def test_compare(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import referee
+from full_disk import room_for
 from live import converse
 
 from desdaemon.protocol.games.bases import read_games
@@ -52,6 +53,17 @@ def test_a_game_that_nboard_sends_again_is_added_once(tmp_path: Path) -> None:
     again = f"set game (;GM[Othello]{ggf};)\n"
     assert converse(again.encode() * 3, "-nboard", "-game-file", str(path)).returncode == 0
     assert len(list(read_games(str(path)))) == 1
+
+
+def test_a_game_that_finds_no_room_leaves_the_old_games(tmp_path: Path) -> None:
+    path = tmp_path / "games.ggf"
+    game = f"play {SHORT_GAME}\n".encode()
+    assert converse(game, "-q", "-game-file", str(path)).returncode == 0
+    before = path.read_bytes()
+    with room_for(len(before) + 10):
+        done = converse(game, "-q", "-game-file", str(path))
+    assert b"File too large: games are not saved" in done.stderr
+    assert path.read_bytes() == before
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import referee
 from dialogue import Dialogue
+from full_disk import room_for
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,19 @@ def test_problem_files(tmp_path: Path) -> None:
     assert wrong.read_text() == f"{PROBLEMS[0]}\n"
     assert "expected" in dialogue.refused(f"script-to-obf {source}")
     assert "nowhere" in dialogue.refused(f"select-hard /nowhere.obf {target}")
+
+
+def test_problems_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> None:
+    source, wrong = tmp_path / "in.obf", tmp_path / "wrong.obf"
+    source.write_text(f"{PROBLEMS[0]}\n" * 60)
+    wrong.write_text("old\n" * 2000)
+    with room_for(4096):
+        assert "File too large" in Dialogue(level=4).both(f"solve {source} {wrong}")[1]
+        assert "File too large" in Dialogue(level=4).refused(f"script-to-obf {source} {wrong}")
+    assert wrong.read_text() == "old\n" * 2000
+    source.write_text("\n")
+    assert "no problem found" in Dialogue(level=4).both(f"solve {source} {wrong}")[1]
+    assert wrong.read_text() == "old\n" * 2000
 
 
 def test_theoretical_scores(tmp_path: Path) -> None:

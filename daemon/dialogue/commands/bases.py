@@ -10,7 +10,7 @@ from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_names, number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import FileGame, read_games, write_games
+from desdaemon.protocol.games.bases import FileGame, append_to_file, read_games, write_games
 from desdaemon.protocol.games.formats import fen_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
@@ -97,11 +97,7 @@ def _write_positions(work: _BaseCommand, words: list[str], line: Callable[[Posit
             if position.empties == empties and not position.must_pass and not position.over and key not in seen:
                 seen.add(key)
                 lines.append(f"{line(position)}\n")
-    try:
-        with open(target, "a", encoding="utf-8") as file:  # noqa: PTH123  pathlib costs start-up time
-            file.writelines(lines)
-    except OSError as error:
-        raise BadInput(f"{quoted(target)}: {error.strerror}") from None
+    append_to_file(target, "".join(lines))
     work.say_written(len(lines), "different position", target)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.system import files
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
@@ -76,8 +77,7 @@ class GameFile:
             write_games(self._path, [game], append=os.path.exists(self._path))  # noqa: PTH110
             return
         text = game_text(record, _extension(self._path), time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
-        with open(self._path, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:  # noqa: PTH123
-            file.write(text)
+        files.append(self._path, text.encode("utf-8", "backslashreplace"))
 
 
 def _record(session: Session) -> GameRecord:

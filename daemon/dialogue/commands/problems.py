@@ -96,7 +96,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     """Solve the problems of an OBF file, or of standard input (`STANDARD_INPUT`) as their lines arrive.
 
     Unreadable lines are reported and skipped; a stop ends the run after the present problem. Problems whose answer
-    differs from the listed one are written to the file ``wrong``. With the option `cluster` a cluster's workers search.
+    differs from the listed one replace the file ``wrong`` at the end. With the option `cluster` workers search.
 
     Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a file without a
     problem or a cluster without a scheduler, and `Unfinished` if the cluster is lost.
@@ -105,6 +105,7 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     tally = _ProblemTally()
     begun, cpu_begun = time.perf_counter(), time.process_time()
     read = 0
+    rejects: list[str] = []
     unfinished = ""
 
     def counted(problems: Iterator[Problem]) -> Iterator[Problem]:
@@ -117,14 +118,13 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
         file = stack.enter_context(_opened(path))
         problems = counted(_problems(context, file, path))
         search = stack.enter_context(context.session.interrupt.searching(bounded=True))
-        rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
             context.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
         try:
             for problem, result in _searched(context, problems, search, stack):
                 faulty = _solve(context, problem, tally, search, result)
-                if faulty and rejects:
-                    rejects.write(f"{problem_text(problem)}\n")
+                if faulty and wrong:
+                    rejects.append(f"{problem_text(problem)}\n")
                 if search.stopped:
                     break
         except Unfinished as error:
@@ -138,6 +138,8 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     context.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
     if not read:
         raise BadInput(f"{quoted(path)}: no problem found: expected <64 squares> <side>; MOVE:SCORE; ...")
+    if wrong:
+        _replace(wrong, rejects)
     if unfinished:
         raise Unfinished(f"{path}: {read - tally.positions} of {read} problems were not solved: {unfinished}")
 
@@ -289,8 +291,6 @@ def _scores(context: CommandContext, position: Position) -> dict[int, MoverScore
 
 
 def _write_problems(context: CommandContext, command: str, argument: str, line: Callable[[Problem], str]) -> None:
-    from desdaemon.protocol.games.bases import replace_file
-
     words = file_names(argument)
     if len(words) != 2:
         raise BadInput(f"{command} {quoted(argument)}: expected a file of problems and a file to write")
@@ -304,8 +304,14 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
             lines.append(text)
     if not lines and not search.stopped:
         raise BadInput(f"{quoted(source)}: no problem found: {target} is not written")
-    replace_file(target, "".join(lines).encode())
+    _replace(target, lines)
     context.say(f"{plural(sum(map(bool, lines)), 'problem')} written to {target}")
+
+
+def _replace(path: str, lines: list[str]) -> None:
+    from desdaemon.protocol.games.bases import replace_file
+
+    replace_file(path, "".join(lines).encode())
 
 
 def wtest(context: CommandContext, argument: str) -> None:
