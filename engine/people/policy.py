@@ -18,6 +18,7 @@ turned so that the move's square lies in the triangle A1-D1-D4. Each number of a
 
 from __future__ import annotations
 
+import itertools
 import json
 import lzma
 import math
@@ -210,6 +211,8 @@ _MOST_BYTES = 1 << 23
 """Most bytes of an unpacked file."""
 _UNPACKING_BYTES = 1 << 24
 """Memory limit for unpacking a file. Files made by `write` need half of it."""
+_LARGEST = 1e6
+"""Largest weight that is accepted; those of training are below 100."""
 _PARTS = ("f", "f", "b", "I", "I", "B")
 
 
@@ -232,7 +235,8 @@ def read(path: str | os.PathLike[str]) -> PolicyWeights:
     """Read a file that `write` wrote; raises `WeightsError`."""
     try:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, _UNPACKING_BYTES)
-        content = unpacker.decompress(Path(path).read_bytes(), _MOST_BYTES)
+        with Path(path).open("rb") as file:
+            content = unpacker.decompress(file.read(_MOST_BYTES), _MOST_BYTES)
         if not unpacker.eof:
             raise ValueError(f"cut off, or more than {_MOST_BYTES} bytes")
         line, _, content = content.partition(b"\n")
@@ -246,15 +250,45 @@ def read(path: str | os.PathLike[str]) -> PolicyWeights:
             if sys.byteorder == "big":
                 part.byteswap()
             parts.append(part)
+        if content or unpacker.unused_data:
+            raise ValueError("more than the parts whose lengths it tells")
     except OSError as error:
         raise WeightsError(f"{os.fspath(path)}: can't be read: {error.strerror or error}") from error
-    except (lzma.LZMAError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (lzma.LZMAError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WeightsError(f"{os.fspath(path)}: no intact file of desdaemon train policy: {error}") from error
     rows, outputs, patterns, keys, starts, moves = parts
     sizes = 2 * HIDDEN * ROWS, HIDDEN, 9 * PATTERNS * CONFIGURATIONS, len(starts) - 1
     if (len(rows), len(outputs), len(patterns), len(keys)) != sizes:
         raise WeightsError(f"{os.fspath(path)}: a policy of another version")
+    wrong = _wrong_numbers([*rows, *outputs]) or _wrong_openings(keys, starts, moves.tobytes())
+    if wrong:
+        raise WeightsError(f"{os.fspath(path)}: no intact file of desdaemon train policy: {wrong}")
     return PolicyWeights(rows, outputs, patterns, KnownOpenings(keys, starts, moves.tobytes()), record)
+
+
+def _wrong_numbers(numbers: list[float]) -> str:
+    """Return what is wrong with weights, "" if nothing is."""
+    # Sums of larger ones could end as no number.
+    return "" if all(abs(number) <= _LARGEST for number in numbers) else f"a weight that is not within {_LARGEST:g}"
+
+
+def _wrong_openings(keys: array[int], starts: array[int], moves: bytes) -> str:
+    """Return what is wrong with the parts of `KnownOpenings`, "" if nothing is."""
+    if any(above <= below for below, above in itertools.pairwise(keys)):
+        return "keys that do not ascend"
+    if starts[0] != 0 or starts[-1] != len(moves):
+        return "starts that do not lead from the first move to the last"
+    # A class, then pairs of a square and a share.
+    if any(end <= start or (end - start) % 2 == 0 for start, end in itertools.pairwise(starts)):
+        return "starts out of order"
+    contents = [moves[start:end] for start, end in itertools.pairwise(starts)]
+    if any(content[0] >= len(OFTEN) for content in contents):
+        return f"a class of openings that is not within 0 and {len(OFTEN) - 1}"
+    if any(content and max(content) > 63 for content in (each[1::2] for each in contents)):
+        return "a square that is not on the board"
+    if any(content and max(content) >= SHARES for content in (each[2::2] for each in contents)):
+        return f"a share that is not within 0 and {SHARES - 1}"
+    return ""
 
 
 class MoveValues:
