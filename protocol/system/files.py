@@ -95,6 +95,8 @@ def append(path: str | os.PathLike[str], content: bytes) -> None:
     """Append to a file, which may be a device or new, whole or not at all. Other programs may append to it too. Raises
     `OSError`.
     """
+    if not platform.names_file(path):
+        raise NotAFile(NO_NAME)
     descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, READABLE)
     try:
         before = os.fstat(descriptor)
