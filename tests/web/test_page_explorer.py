@@ -57,9 +57,9 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         ]
         assert await tab.evaluate(ROWS) == rows
         assert await tab.evaluate(LISTED) == [
-            ["f6", "Bob <b>", "?", "Ann", "2001 · games.pgn"],
-            ["d6", "Ann", "40\u201324", "Bob <b>", "1997 · Rome"],
-            ["f6", "Cid", "30\u201334", "Ann", "games.pgn"],
+            ["Bob <b> \u2013 Ann", "?", "f6", "2001 · games.pgn"],
+            ["Ann \u2013 Bob <b>", "40\u201324", "d6", "1997 · Rome · games.pgn"],
+            ["Cid \u2013 Ann", "30\u201334", "f6", "games.pgn"],
         ]
         await tab.evaluate("document.querySelector('#played-filter [name=to_year]').value = 2000")
         await tab.click("#played-filter button")
@@ -87,6 +87,42 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         await tab.evaluate("document.getElementById('tab-book').focus()")
         await tab.press("ArrowRight")
         assert await tab.evaluate("document.activeElement.id") == "tab-played"
+        assert tab.complaints == []
+        await tab.close()
+
+    with serving(tmp_path / "daemon", "-games-file", str(index)) as served:
+        web = Web(tmp_path, served.ipc)
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
+def test_a_game_of_the_list_opens_with_one_press(tmp_path: Path, chrome: Chrome) -> None:
+    """Two games of the same players in one tournament are told apart by what was played."""
+    about = '[Black "Ann"]\n[White "Bob"]\n[Date "1997"]\n[Event "Rome"]\n'
+    lines = ["1. f5 d6 2. c3 d3 3. c4 f4 *", "1. f5 d6 2. c3 g5 3. d7 e3 *"]
+    (tmp_path / "games.pgn").write_text("\n".join(f"{about}\n{line}\n" for line in lines))
+    index = tmp_path / "games.index"
+    assert games.main(["index", str(tmp_path / "games.pgn"), "--out", str(index)]) == 0
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, "#m=f5d6c3", hints=False)
+        await tab.until(f"!{HIDDEN}")
+        await tab.click("#tab-played")
+        await tab.until(f"{LISTED}.length === 2")
+        row = ["Ann \u2013 Bob", "?", "1997 · Rome · games.pgn"]
+        assert sorted(await tab.evaluate(LISTED)) == [[*row[:2], move, row[2]] for move in ("d3", "g5")]
+        for move, whole in (("g5", "f5d6c3g5d7e3"), ("d3", "f5d6c3d3c4f4")):
+            await tab.until(f"{LISTED}.length === 2")
+            at = [one[2] for one in await tab.evaluate(LISTED)].index(move)
+            await tab.evaluate(f"document.querySelectorAll('#played-games .open')[{at}].click()")
+            await tab.until(f"desdaemon.game.moves(desdaemon.game.line().at(-1)) === {whole!r}")
+            # It is looked at where it was found, and the game before is in the list of games.
+            assert await tab.evaluate("desdaemon.game.moves()") == "f5d6c3"
+            assert await tab.evaluate("desdaemon.game.about") == {
+                "black": "Ann", "white": "Bob", "event": "Rome", "date": "1997",
+            }  # fmt: skip
+        kept = await tab.evaluate("desdaemon.panes.library.games.map(one => one.moves)")
+        assert kept == ["f5d6c3g5d7e3", "f5d6c3"]
         assert tab.complaints == []
         await tab.close()
 

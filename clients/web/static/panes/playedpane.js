@@ -1,5 +1,6 @@
 // The pane of what people played here: moves with results, and games. Without an index of games there is no tab.
 
+import { Game } from "../model/game.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
@@ -66,10 +67,10 @@ export class PlayedPane {
     if (focused) (byId("played-rows").querySelector("button") ?? byId("tab-played")).focus();
   }
 
-  /** Return a row with a button that plays the move, and below it a row of text.
-   * @param {string} move @param {any[]} cells texts @param {string} more */
-  pair(move, cells, more) {
-    const button = el("button", { class: "move", text: move, onclick: () => this.app.play(move) });
+  /** Return a row that begins with a button, and below it a row of text.
+   * @param {any} button its attributes @param {any[]} cells texts @param {string} more */
+  pair(button, cells, more) {
+    button = el("button", button);
     return [
       el("tr", { class: "led" }, el("th", { scope: "row" }, button), ...cells.map((text) => el("td", { text }))),
       el("tr", { class: "more" }, el("td", { colspan: cells.length + 1, text: more })),
@@ -83,12 +84,38 @@ export class PlayedPane {
     const mean = one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10);
     const years = one.last > one.first ? `${one.first}–${one.last}` : one.last ?? "";
     const players = one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ");
-    return this.pair(one.move, [one.games, ...parts, mean, years], players && `${t("oftenBy")} ${players}`);
+    const play = { class: "move", text: one.move, onclick: () => this.app.play(one.move) };
+    return this.pair(play, [one.games, ...parts, mean, years], players && `${t("oftenBy")} ${players}`);
   }
 
   /** @param {any} one */
   game(one) {
     const result = one.result === null ? "?" : `${32 + one.result / 2}–${32 - one.result / 2}`;
-    return this.pair(one.move, [one.black, result, one.white], [one.year, one.event || one.file].filter(Boolean).join(" · "));
+    const open = { class: "open", text: `${one.black || "?"} – ${one.white || "?"}`, onclick: () => this.open(one) };
+    return this.pair(open, [result, one.move], [one.year, one.event, one.file].filter(Boolean).join(" · "));
+  }
+
+  /** Put a listed game on the board, where it was found; how it goes on the index tells move by move. @param {any} one */
+  async open(one) {
+    const { app } = this;
+    const { black, white, event, year } = one;
+    const { ply } = app.game.now;
+    const data = { board: app.game.board(app.game.root), moves: app.game.moves(), black, white, event, date: String(year ?? "") };
+    const found = new Game();
+    found.open(data, true);
+    const named = { games: GAMES, ...(black && { black }), ...(white && { white }) };
+    /** @param {any} other */
+    const same = (other) => ["black", "white", "year", "event", "file", "result"].every((name) => other[name] === one[name]);
+    try {
+      for (let { move } = one; move && found.play(move); ) {
+        move = (await this.ask({ board: found.board(), ...named }))?.games.find(same)?.move;
+      }
+    } catch (refusal) {
+      app.complain(refusal);
+      return;
+    }
+    app.putAside();
+    app.game.open({ ...data, moves: found.moves() });
+    app.game.step(ply);
   }
 }
