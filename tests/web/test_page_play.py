@@ -165,8 +165,11 @@ def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit
 
 def test_clocks(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        assert await tab.evaluate(CLOCK) == "0:00"
-        await tab.evaluate("desdaemon.preferences.set('minutes', 5)")
+        # Without a limit there is none, while somebody plays too.
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.clocks()")
+        assert await tab.evaluate(CLOCK) == ""
+        await tab.evaluate("desdaemon.newGame(), desdaemon.preferences.set('minutes', 5)")
         assert await tab.evaluate(CLOCK) == "5:00"
         # A share of what is left is what the engine may think.
         assert 1 <= await tab.evaluate("desdaemon.player.effort().time_ms") <= 5 * 60_000 / 30

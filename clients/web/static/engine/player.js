@@ -131,11 +131,11 @@ export class Player {
     this.app.tell(t("timeUp", { side: sideName(this.counting) }));
   }
 
-  /** Return the text of a side's clock: the time left, without a limit the time used. @param {Side} side */
+  /** Return the text of a side's clock, the time left; "" without a limit. @param {Side} side */
   clock(side) {
     const minutes = this.app.preferences.get("minutes");
-    const ms = minutes ? minutes * 60_000 - this.used[side] : this.used[side];
-    const seconds = Math.max(0, Math.floor(ms / 1000));
+    if (!minutes) return "";
+    const seconds = Math.max(0, Math.floor((minutes * 60_000 - this.used[side]) / 1000));
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   }
 }
