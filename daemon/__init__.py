@@ -2,14 +2,13 @@
 
 __all__ = ["Analysis", "BadInput", "Board", "Engine", "Explorer", "Reason", "explain"]
 
-__version__ = "0.14.0"
-
 # Like `typing.TYPE_CHECKING`, which a mere import of the package must not load.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from desdaemon.api import Analysis, BadInput, Board, Engine
     from desdaemon.book.explorer.api import Explorer
     from desdaemon.engine.reasons.api import Reason, explain
+    from desdaemon.protocol.version import __version__ as __version__
 else:
 
     def __getattr__(name: str) -> object:
@@ -20,6 +19,10 @@ else:
 
             exports = {key: place for satellite in satellites.present() for key, place in satellite.exports.items()}
             return satellites.load(exports[name]) if name in exports else getattr(api, name)
+        if name == "__version__":
+            from desdaemon.protocol import version
+
+            return version.__version__
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon import __version__
 from desdaemon.api import Board, Engine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
@@ -16,6 +15,7 @@ from desdaemon.protocol.othello.notation import board_text, move_text, moves_tex
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.version import __version__
 
 from .game import Data
 

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from desdaemon import __version__
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.version import __version__
 
 SILENCE_S = 30.0
 """Seconds for a whole answer, and for each line of a stream; a working one sends an empty line every few seconds."""

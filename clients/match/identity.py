@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from desdaemon import __version__
+from desdaemon.protocol.version import __version__
 
 from .engine_process import OWN_COMMAND, command_text
 

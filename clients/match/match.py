@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from desdaemon import __version__
 from desdaemon.api import Board, Engine
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.match.results.book import check_book, count_games
@@ -29,6 +28,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import command_words, processors
+from desdaemon.protocol.version import __version__
 
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
 from .engine_protocols import PLAYERS, detected_protocol

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from desdaemon import __version__
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
@@ -16,6 +15,7 @@ from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.commands.sub_commands import near_sub_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
+from desdaemon.protocol.version import __version__
 
 OPTION_FILE = "edax.ini"
 """Edax's option file: read if it is in the current folder and the command line uses Edax's name or options."""

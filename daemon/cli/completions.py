@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from desdaemon import __version__
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 from desdaemon.protocol.rows import SubCommand
+from desdaemon.protocol.version import __version__
 
 
 class Switch(NamedTuple):

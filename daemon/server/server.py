@@ -19,7 +19,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon import __version__
 from desdaemon.core.books.job_journal import JobJournal
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.running import begin_opening
@@ -40,6 +39,7 @@ from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import Log
+from desdaemon.protocol.version import __version__
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path
 from desdaemon.protocol.wire.constants import VERSION
 

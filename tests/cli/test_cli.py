@@ -11,7 +11,6 @@ import edax_help
 import pytest
 from checkout import ROOT, SUPPORT
 
-from desdaemon import __version__
 from desdaemon.api.engine import Engine
 from desdaemon.cli.arguments import UnusableFile, UsageError, read_arguments
 from desdaemon.cli.main import main
@@ -20,6 +19,7 @@ from desdaemon.engine.compiler.library import LibraryError
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.version import __version__
 
 SCRIPT = str(SUPPORT / "fake_daemon.py")
 

@@ -13,12 +13,12 @@ from gtp_dialogue import ANSWER, Talk
 from live import Live, converse
 from transcripts import gtp_pairs
 
-from desdaemon import __version__
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.version import __version__
 
 SHORT_GAME = "E6F4E3F6G5D6E7F5C5"  # Black leaves White no disc with its fifth move
 

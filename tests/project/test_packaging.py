@@ -39,7 +39,7 @@ def tree() -> dict[str, str]:
 
 
 def version() -> str:
-    found = re.search(r'^__version__ = "(.+)"$', (ROOT / "daemon/__init__.py").read_text("utf-8"), re.MULTILINE)
+    found = re.search(r'^__version__ = "(.+)"$', (ROOT / "protocol/version.py").read_text("utf-8"), re.MULTILINE)
     assert found
     return found[1]
 

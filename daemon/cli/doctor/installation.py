@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 
-import desdaemon
 from desdaemon.engine.compiler.library import ROOT
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.interpreter import has_global_lock
+from desdaemon.protocol.version import __version__
 
 from . import FAULT, OK, WARNING, Finding
 
@@ -32,7 +32,7 @@ _EXTRAS = {
 
 def program() -> Iterator[Finding]:
     """Report the program's version and place; check the Python that runs it."""
-    yield Finding("version", OK, f"desdaemon {desdaemon.__version__}, {_commit()}, in {ROOT}")
+    yield Finding("version", OK, f"desdaemon {__version__}, {_commit()}, in {ROOT}")
     python = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
     if not has_global_lock():
         yield Finding(

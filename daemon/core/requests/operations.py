@@ -13,7 +13,6 @@ from functools import partial
 from re import Pattern
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon import __version__
 from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
@@ -21,6 +20,7 @@ from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.rows import ADMIN, EDITOR, Operation, load
+from desdaemon.protocol.version import __version__
 from desdaemon.protocol.wire import constants, messages, positions
 from desdaemon.protocol.wire.messages import RequestError
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon import __version__
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, find_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Command, Option
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system.terminal import columns
+from desdaemon.protocol.version import __version__
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.session import CommandContext

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
@@ -21,6 +20,7 @@ from desdaemon.protocol.dialects.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.version import __version__
 
 from . import Spoken
 from .dialect import LineDialect

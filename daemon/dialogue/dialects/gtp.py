@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import CommandContext, Session, unlimited
@@ -23,6 +22,7 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.version import __version__
 
 from . import Spoken
 from .dialect import LineDialect

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from desdaemon import __version__
 from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session
@@ -21,6 +20,7 @@ from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, XBOARD_VARIANTS, illegal_move, parse_xboard_fen
+from desdaemon.protocol.version import __version__
 
 from . import Spoken
 from .dialect import LineDialect
