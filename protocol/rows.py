@@ -123,6 +123,8 @@ class SubCommand(NamedTuple):
     texts: str = ""
     prefix: str = ""
     """What the functions' names begin with where a module has several sub-commands: ``perft_main``."""
+    checks: bool = False
+    """Whether it runs with any Python, because it checks that too."""
 
     @property
     def main(self) -> Callable[[list[str]], int]:
@@ -254,6 +256,29 @@ class WebPart(NamedTuple):
     part: str
 
 
+class Searchers(NamedTuple):
+    """Who searches for jobs beside this process, as long as ``option`` is set.
+
+    ``worker`` and ``solver`` name functions, ``module:function``. The first makes the `Worker` of a book command, from
+    the arguments of `desdaemon.core.searchers.JobSearches`. The second makes the searches of `-solve`, from those of
+    `desdaemon.core.searchers.SolverSearches`. Both raise `BadInput` if nobody is there who searches.
+    """
+
+    option: Option
+    worker: str
+    solver: str
+
+
+class Switch(NamedTuple):
+    """A switch of Edax's command line that starts a program in place of a dialogue: ``-name``, what it does, and its
+    function, ``module:function``, which gets the `SessionSettings` and returns the exit status.
+    """
+
+    name: str
+    help: str
+    function: str
+
+
 class Satellite(NamedTuple):
     """What a folder brings to the core: rows of every kind. All fields are optional.
 
@@ -268,6 +293,8 @@ class Satellite(NamedTuple):
     features: Mapping[str, Feature] = {}
     shapes: str = ""
     choosers: tuple[Chooser, ...] = ()
+    searchers: tuple[Searchers, ...] = ()
+    switches: tuple[Switch, ...] = ()
     exports: Mapping[str, str] = {}
     web_parts: tuple[WebPart, ...] = ()
 

@@ -13,11 +13,21 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.rows import Satellite, load
 
 SATELLITES = (
+    "clients.web",
+    "clients.analysis",
+    "clients.match",
+    "book.explorer",
     "engine.people",
     "engine.reasons",
-    "book.explorer",
+    "clients.bot",
+    "clients.ggs",
+    "cluster",
+    "engine.training",
+    "engine.bench",
+    "clients.bench",
     "clients.mcp",
     "clients.http_api",
+    "extras",
 )
 """The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
 

@@ -7,12 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-from desdaemon.cli.count import StepProgress
 from desdaemon.core.paths import made_folder
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import StepProgress
 
 from .files import default_file
 

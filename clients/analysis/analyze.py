@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.errors import DaemonError, told
-from desdaemon.clients.match.process_groups import StoppedBySignals, interrupt
 from desdaemon.clients.pages.parts import winner
+from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
 from desdaemon.protocol.games.records import black_score

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from desdaemon.api import Analysis, Board, Engine
 from desdaemon.api.engine import searched_move
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
-from desdaemon.clients.match.process_groups import StoppedBySignals
+from desdaemon.clients.programs.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, extension_of, replace_file
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from desdaemon.clients.match.results.statistics import expected_score
+from desdaemon.clients.programs.statistics import expected_score
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.judgement import GRADES, JudgedMove, PlayerSummary, summary

@@ -13,7 +13,7 @@ import zmq
 
 from desdaemon.clients.connection import started
 from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
-from desdaemon.clients.match.engine_process import OWN_COMMAND
+from desdaemon.clients.programs.engine_process import OWN_COMMAND
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.wire import codec, constants

@@ -22,7 +22,7 @@ import zmq
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
-from desdaemon.clients.match.process_groups import StoppedBySignals, interrupt
+from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
 from desdaemon.protocol.system import logs
 
 from .daemon import BenchDaemon, BenchPeer, random_line

@@ -19,10 +19,10 @@ from typing import Any
 from urllib.parse import quote
 
 from desdaemon.clients.arguments import Parser, check_writable, read_secret, real, whole
-from desdaemon.clients.match.engine_process import EngineFault, command_of
-from desdaemon.clients.match.engine_protocols import EngineClient, detected_protocol, start_player
-from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals, interrupt
-from desdaemon.clients.match.time_control import Stopwatch, TimeControl
+from desdaemon.clients.programs.engine_process import EngineFault, command_of
+from desdaemon.clients.programs.engine_protocols import EngineClient, detected_protocol, start_player
+from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySignals, interrupt
+from desdaemon.clients.programs.time_control import Stopwatch, TimeControl
 from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.games.bases import FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, check_writable, read_secret, real, whole
-from desdaemon.clients.match.process_groups import ProcessGroups
-from desdaemon.clients.match.results.book import check_book, count_file
+from desdaemon.clients.programs.process_groups import ProcessGroups
+from desdaemon.clients.programs.results_book import check_book, count_file
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol import ggs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from desdaemon import __version__
+from desdaemon.protocol.version import __version__
 from desdaemon.protocol.wire.schemas import argument_schema, fields_schema
 
 from .positions import ANSWER, ANSWERED_MOVE, PARAMETERS

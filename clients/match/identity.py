@@ -9,9 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from desdaemon.clients.programs.engine_process import OWN_COMMAND, command_text
 from desdaemon.protocol.version import __version__
-
-from .engine_process import OWN_COMMAND, command_text
 
 _LARGEST = 1 << 30
 _OWN_PARTS = ("desdaemon", "desdaemon.engine", "desdaemon.protocol")

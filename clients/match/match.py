@@ -15,9 +15,28 @@ from typing import Any, NamedTuple
 
 from desdaemon.api import Board, Engine
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
-from desdaemon.clients.match.results.book import check_book, count_games
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import MatchOutcome, json_report, outcome, report
+from desdaemon.clients.programs.engine_process import (
+    OWN_COMMAND,
+    THREAD_OPTIONS,
+    EngineFault,
+    command_of,
+    command_text,
+    program_name,
+)
+from desdaemon.clients.programs.engine_protocols import PLAYERS, detected_protocol
+from desdaemon.clients.programs.openings import (
+    PLIES,
+    POSITION_FORMATS,
+    Openings,
+    listed_openings,
+    openings_of_file,
+    xot_openings,
+)
+from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySignals
+from desdaemon.clients.programs.results_book import check_book, count_games
+from desdaemon.clients.programs.time_control import TimeControl, parse_clock, parse_seconds
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, replace_file, write_games
@@ -30,16 +49,11 @@ from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import command_words, processors
 from desdaemon.protocol.version import __version__
 
-from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, command_text, program_name
-from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity
-from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file, xot_openings
 from .page import MatchPage
-from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .schedule import KINDS, Schedule
 from .spsa import TunedOption
-from .time_control import TimeControl, parse_clock, parse_seconds
 from .tune import Tuner, parse_parameter
 from .workers import Ending, Match, Program, Setting
 

@@ -9,15 +9,14 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from desdaemon.clients.programs.engine_process import EngineFault
+from desdaemon.clients.programs.engine_protocols import EngineClient
+from desdaemon.clients.programs.time_control import Stopwatch, TimeControl
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
-
-from .engine_process import EngineFault
-from .engine_protocols import EngineClient
-from .time_control import Stopwatch, TimeControl
 
 ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
 """How a game can end. After all but the first two the side at fault loses, whatever the board says."""

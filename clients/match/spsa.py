@@ -18,7 +18,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from desdaemon.clients.match.results.statistics import DEVIATIONS
+from desdaemon.clients.programs.statistics import DEVIATIONS
 
 _ALPHA, _GAMMA = 0.602, 0.101
 

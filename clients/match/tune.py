@@ -12,13 +12,13 @@ from contextlib import closing
 from typing import Any
 
 from desdaemon.clients.match.results.journal import Journal
+from desdaemon.clients.programs.engine_process import EngineFault
+from desdaemon.clients.programs.engine_protocols import EngineClient
+from desdaemon.clients.programs.process_groups import ProcessGroups
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from .engine_process import EngineFault
-from .engine_protocols import EngineClient
-from .process_groups import ProcessGroups
 from .referee import Finished, play_game
 from .spsa import Trial, TunedOption, Tuning
 from .workers import Ending, Program, Setting, as_they_end, started

@@ -21,6 +21,11 @@ from desdaemon.clients.match.results.scores import (
     pairing_tallies,
     standings,
 )
+from desdaemon.clients.programs import statistics
+from desdaemon.clients.programs.engine_process import EngineFault, command_text
+from desdaemon.clients.programs.engine_protocols import START_S, EngineClient, start_player
+from desdaemon.clients.programs.process_groups import SIGNALS_S, ProcessGroups
+from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.scores import BlackScore
@@ -28,14 +33,9 @@ from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from .engine_process import EngineFault, command_text
-from .engine_protocols import START_S, EngineClient, start_player
 from .page import MatchPage
-from .process_groups import SIGNALS_S, ProcessGroups
 from .referee import Finished, MatchTerms, RunningGame, play_game
-from .results import statistics
 from .schedule import Schedule, ScheduledGame
-from .time_control import TimeControl
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from desdaemon import __version__
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError, told
-from desdaemon.clients.web.own_daemon import add_daemon_options, check_daemon_options, daemon_of
+from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.version import __version__
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import RequestError
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desdaemon.clients.match.openings import listed_lines
+from desdaemon.clients.programs.openings import listed_lines
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text

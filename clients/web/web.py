@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, print_text
 from desdaemon.clients.errors import DaemonError, NoDaemon, told
+from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import WebPart, load
 from desdaemon.protocol.system import files, folders, logs, platform
-
-from .own_daemon import add_daemon_options, check_daemon_options, daemon_of
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient

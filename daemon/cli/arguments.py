@@ -12,7 +12,7 @@ from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
-from desdaemon.protocol.commands.sub_commands import near_sub_command
+from desdaemon.protocol.commands.sub_commands import SWITCHES, near_sub_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
 from desdaemon.protocol.version import __version__
@@ -24,6 +24,8 @@ _INFORMATION = {"help": "help", "?": "help", "version": "version"}
 _WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
 """Options with a value that are no settings of a session."""
 _NOT_EDAX = ("protocol", "config")
+_AS_EDAX = ("edax", *(switch.name for switch in SWITCHES))
+"""Switches after which moves are announced as Edax does."""
 """Options among `_WITH_VALUE` that Edax does not have."""
 
 
@@ -114,7 +116,7 @@ def read_arguments(
         if name in PROTOCOLS and not equals:
             protocol = name
             continue
-        if name in ("edax", "ggs") and not equals:
+        if name in _AS_EDAX and not equals:
             protocol, edax_name = "text", True
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
@@ -159,7 +161,7 @@ def read_arguments(
 
 def _unknown(argument: str, name: str) -> str:
     """Return the message about an unknown argument, with the most similar name."""
-    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "ggs", "zmq"]
+    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, *_AS_EDAX, "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
-from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, find_sub_command
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SWITCHES, find_sub_command
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.rows import SubCommand
+from desdaemon.protocol.rows import SubCommand, load
 from desdaemon.protocol.system import interpreter, logs
 
 from .arguments import UnusableFile, UsageError, configured
@@ -36,7 +36,7 @@ USAGES = (
     ("-solve FILE [OPTION ...]", "solve the problems of an OBF file (- is standard input)"),
     ("-wtest FILE [OPTION ...]", "check the theoretical scores of a WTHOR file"),
     ("-bench N [OPTION ...]", "solve N random positions"),
-    ("-ggs [OPTION ...]", "play on a game server, with the options -ggs-host, -ggs-login ... of Edax"),
+    *((f"-{switch.name} [OPTION ...]", switch.help) for switch in SWITCHES),
     ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
     ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
 )
@@ -117,7 +117,7 @@ def _prepare_streams() -> None:
 
 def _dispatch(program: str, arguments: list[str]) -> int:
     command = find_sub_command(arguments)
-    if not interpreter.has_global_lock() and not (command and command.name == "doctor"):
+    if not interpreter.has_global_lock() and not (command and command.checks):
         return _refuse(interpreter.WITHOUT_LOCK, UNUSABLE)
     if command:
         return _run_sub_command(command, arguments[len(command.name.split()) :])
@@ -166,10 +166,10 @@ def _run(program: str, arguments: list[str]) -> int:
         wrong = wrong_head(invocation.settings.eval_file)
         if wrong:
             raise UnusableFile(f"-eval-file {wrong}")
-    if "ggs" in named:
-        from desdaemon.clients.ggs.ggs import play_as_edax
-
-        return play_as_edax(invocation.settings)
+    for switch in SWITCHES:
+        if switch.name in named:
+            status: int = load(switch.function)(invocation.settings)
+            return status
 
     from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.dialogue.stdio import carry_out, serve, solve

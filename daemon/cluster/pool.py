@@ -28,6 +28,7 @@ from desdaemon.protocol.errors import Unfinished
 from . import tasks as remote
 from .connection import SILENT_S, client_of, workers_of
 from .identity import identity, of_resources, resource_of
+from .rows import CLUSTER_THREADS, place
 from .window import AnySearch, Disagreement, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Evaluate
     from desdaemon.book.growth.rounds import OnProgress
-    from desdaemon.engine.evaluation.weights import Weights
+    from desdaemon.core.searchers import JobSearches
 
 LOOK_S = 1.0
 """Seconds between two counts of the workers."""
@@ -456,23 +457,11 @@ class ClusterPool(Worker):
             found = answer.found
 
 
-def cluster_pool(
-    place: tuple[str, str],
-    weights: Weights,
-    evaluate: Evaluate,
-    threads: int,
-    *,
-    local: int,
-    on_progress: OnProgress,
-    on_figures: Callable[[int, int, float], None],
-    on_gone: Callable[[str], None],
-    note: Callable[[str], None],
-) -> ClusterPool:
-    """Return a pool for a book job's searches, by the cluster at ``place`` (address, folder of keys or "") and
-    ``local`` threads.
-
-    The other arguments go to `ClusterSearches` and `ClusterPool`. Raises `BadInput` if there is no scheduler.
+def job_worker(searches: JobSearches) -> ClusterPool:
+    """Return a pool for a book job's searches, by the cluster and the threads that the options name. Raises `BadInput`
+    if there is no scheduler.
     """
+    evaluate, settings = searches.evaluate, searches.settings
 
     def here(search: Search) -> WorkerAnswer | None:
         begun = time.perf_counter()
@@ -480,7 +469,8 @@ def cluster_pool(
         return None if scored is None else WorkerAnswer(scored, (time.perf_counter() - begun) * 1000)
 
     cluster = ClusterSearches(
-        client_of(*place), identity(weights), here,
-        hash_bits=HASH_BITS, local=local, figures=on_figures, note=note,
+        client_of(*place(settings)), identity(searches.weights), here,
+        hash_bits=HASH_BITS, local=settings.value(CLUSTER_THREADS, int), figures=searches.on_figures,
+        note=searches.note,
     )  # fmt: skip
-    return ClusterPool(cluster, evaluate, threads, on_progress, on_gone)
+    return ClusterPool(cluster, evaluate, searches.threads, searches.on_progress, searches.on_gone)

@@ -68,9 +68,6 @@ class SessionSettings:
         self.book_check = False
         self.book_tasks = 0
         self.book_memory = 0
-        self.cluster = ""
-        self.cluster_tls = ""
-        self.cluster_threads = 0
         self.auto_store = False
         self._idle: dict[str, Value] = {}
         for option in OPTIONS:

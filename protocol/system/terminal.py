@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from . import logs, platform
+
+TERMINAL_S, LOG_S = 0.2, 5.0
+"""Seconds between two reports of progress: at a terminal, and elsewhere."""
 
 
 def watched() -> bool:
@@ -34,6 +38,35 @@ class ProgressLine:
 
     def clear(self) -> None:
         self.show("")
+
+
+class StepProgress:
+    """Shows progress in steps: at a terminal on one line, at most every `TERMINAL_S` seconds, elsewhere as a new line,
+    at most every `LOG_S` seconds.
+
+    Use it in a ``with`` statement, on one thread: it clears its line at the end.
+    """
+
+    def __init__(self) -> None:
+        self._line = ProgressLine()
+        self._last = 0.0
+
+    def __enter__(self) -> StepProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._line.clear()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Report that ``done`` of ``total`` steps of ``what`` are done. Shows nothing within `TERMINAL_S` or `LOG_S`
+        seconds after the last report shown.
+        """
+        now = time.monotonic()
+        if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
+            return
+        self._last = now
+        show = self._line.show if self._line.live else logs.echo
+        show(f"{what}: {done} of {total}")
 
 
 def paged(text: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from checkout import ROOT
 from programs import programs
 
-from desdaemon.cli.completions import FILES
+from desdaemon.extras.completions import FILES
 
 TIMEOUT_S = 60
 

@@ -20,9 +20,9 @@ from toys import small_book
 from desdaemon.book.book import Book
 from desdaemon.book.formats import registry
 from desdaemon.book.options import BookOptions
-from desdaemon.cli.doctor import FAULT, OK, WARNING, Finding, engine, installation
-from desdaemon.cli.doctor import doctor as command
 from desdaemon.engine.compiler import library
+from desdaemon.extras.doctor import FAULT, OK, WARNING, Finding, engine, installation
+from desdaemon.extras.doctor import doctor as command
 
 CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]
 CHECKS += ["book", "runtime folder", "daemon", "keys", "terminal"]
@@ -197,7 +197,7 @@ def test_a_library_for_another_system_is_not_missed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(installation, "_version", lambda name: "3.0" if name == "numpy" else "")
     states = {}
     for system in ("linux", "win32"):
-        monkeypatch.setattr("desdaemon.cli.doctor.installation.sys.platform", system)
+        monkeypatch.setattr("desdaemon.extras.doctor.installation.sys.platform", system)
         states[system] = {each.check: each.state for each in installation.libraries()}
     assert "pynacl" not in states["linux"]
     assert states["win32"]["pynacl"] == FAULT
@@ -218,7 +218,7 @@ def test_the_report_for_people(
 
 
 def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
-    code = "import sys; from desdaemon.cli.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
+    code = "import sys; from desdaemon.extras.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine.search"} & set(done.stdout.split())
 

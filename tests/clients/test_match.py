@@ -27,16 +27,22 @@ from random_games import OTHER_START
 
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match import workers
-from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
-from desdaemon.clients.match.engine_protocols import PLAYERS, EngineClient, GtpPlayer, detected_protocol, start_player
-from desdaemon.clients.match.openings import listed_openings, openings_of_file
 from desdaemon.clients.match.referee import Finished, MatchTerms, play_game
-from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import outcome, report
 from desdaemon.clients.match.results.scores import tally
 from desdaemon.clients.match.schedule import Schedule
-from desdaemon.clients.match.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
+from desdaemon.clients.programs import statistics
+from desdaemon.clients.programs.engine_process import EngineFault, EngineProcess, command_of
+from desdaemon.clients.programs.engine_protocols import (
+    PLAYERS,
+    EngineClient,
+    GtpPlayer,
+    detected_protocol,
+    start_player,
+)
+from desdaemon.clients.programs.openings import listed_openings, openings_of_file
+from desdaemon.clients.programs.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
@@ -152,12 +158,12 @@ def named(tmp_path: Path, line: str) -> list[str]:
 @pytest.mark.parametrize("protocol", ["gtp", "nboard", "text"])
 def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the program, on a busy machine, takes longer than usual."""
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 60.0)
     assert detected_protocol(named(tmp_path, f"exec {fake(protocol)}")) == protocol
 
 
 def test_a_program_that_ends_at_a_line_of_gtp_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 60.0)
     line = f"read first; case $first in nboard*) echo set myname X; exec {fake('nboard')};; esac"
     assert detected_protocol(named(tmp_path, line)) == "nboard"
 
@@ -166,8 +172,8 @@ def test_a_program_that_ends_at_a_line_of_gtp_is_asked_again(tmp_path: Path, mon
 def test_a_program_that_starts_slowly_is_told_and_waited_for(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 60.0)
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._SOON_S", 0.1)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 60.0)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._SOON_S", 0.1)
     told: list[str] = []
     assert detected_protocol(named(tmp_path, f"sleep 1; exec {fake(protocol)}"), tell=told.append) == protocol
     (line,) = told
@@ -177,8 +183,8 @@ def test_a_program_that_starts_slowly_is_told_and_waited_for(
 def test_a_program_that_says_nothing_is_taken_for_a_text_dialogue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._PROBE_S", 0.2)
-    monkeypatch.setattr("desdaemon.clients.match.engine_protocols._SOON_S", 0.1)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 0.2)
+    monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._SOON_S", 0.1)
     assert detected_protocol(named(tmp_path, "sleep 1000")) == "text"
 
 

@@ -21,13 +21,13 @@ from pretended_players import fake
 from programs import programs
 
 from desdaemon.clients.match import match as command
-from desdaemon.clients.match.engine_process import command_of
-from desdaemon.clients.match.engine_protocols import PLAYERS, start_player
 from desdaemon.clients.match.page import MatchPage, elo_graph, evaluation_graph, game_page
 from desdaemon.clients.match.referee import Finished, MatchTerms, RunningGame, play_game
 from desdaemon.clients.match.results.journal import entry_game, game_entry
 from desdaemon.clients.match.schedule import Schedule
-from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.clients.programs.engine_process import command_of
+from desdaemon.clients.programs.engine_protocols import PLAYERS, start_player
+from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS

@@ -18,11 +18,11 @@ from pretended_players import fake
 from processes import alive, gone
 
 from desdaemon.clients.match import match as command
-from desdaemon.clients.match import process_groups
-from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
-from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
-from desdaemon.clients.match.process_groups import MatchStopped, ProcessGroups
-from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.clients.programs import process_groups
+from desdaemon.clients.programs.engine_process import EngineFault, EngineProcess, command_of
+from desdaemon.clients.programs.engine_protocols import NBoardPlayer, start_player
+from desdaemon.clients.programs.process_groups import MatchStopped, ProcessGroups
+from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.othello.notation import START
 

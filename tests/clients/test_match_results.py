@@ -28,17 +28,17 @@ from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import open_store
 from desdaemon.clients.match import match as command
 from desdaemon.clients.match import workers
-from desdaemon.clients.match.engine_process import command_of
 from desdaemon.clients.match.identity import identity
-from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file, xot_openings
 from desdaemon.clients.match.referee import Finished, MatchTerms
-from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal, entry_game
 from desdaemon.clients.match.results.ratings import Pairing, ratings
 from desdaemon.clients.match.results.report import json_report, outcome, report
 from desdaemon.clients.match.results.scores import tally
 from desdaemon.clients.match.schedule import KINDS, Schedule
-from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.clients.programs import statistics
+from desdaemon.clients.programs.engine_process import command_of
+from desdaemon.clients.programs.openings import key_of, listed_openings, openings_of_file, xot_openings
+from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.clients.match import match as command
-from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.report import sequential_text
+from desdaemon.clients.programs import statistics
 from desdaemon.protocol.errors import BadInput
 
 POINTS = np.array([0, 0.25, 0.5, 0.75, 1])

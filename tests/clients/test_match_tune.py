@@ -17,9 +17,9 @@ from checkout import IMPORT
 from pretended_players import fake
 
 from desdaemon.clients.match import match as command
-from desdaemon.clients.match.results.statistics import expected_score
 from desdaemon.clients.match.spsa import Trial, TunedOption, Tuning
 from desdaemon.clients.match.tune import parse_parameter
+from desdaemon.clients.programs.statistics import expected_score
 from desdaemon.protocol.errors import BadInput
 
 SPEED = TunedOption("speed", 0, 1000, 200)

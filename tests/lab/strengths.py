@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import referee
 
-from desdaemon.clients.match.openings import listed_openings
 from desdaemon.clients.match.results.ratings import Pairing, ratings
-from desdaemon.clients.match.results.statistics import Cluster
+from desdaemon.clients.programs.openings import listed_openings
+from desdaemon.clients.programs.statistics import Cluster
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.people.policy import drawn
 from desdaemon.engine.people.strength import StrengthPolicy

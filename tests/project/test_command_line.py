@@ -16,9 +16,9 @@ from checkout import ROOT
 from dialogue import Dialogue
 
 from desdaemon.cli.arguments import UnusableFile, configured, read_arguments
-from desdaemon.cli.completions import FILES, own_switches, switches
 from desdaemon.cli.main import main
 from desdaemon.dialogue.commands.help import laid_out, topic
+from desdaemon.extras.completions import FILES, own_switches, switches
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS

@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "book/storage/snapshot.py": "one field in place, written at once",
     "clients/arguments.py": "the null device",
     "clients/match/results/journal.py": "appended to; a torn line is played again",
-    "clients/match/engine_process.py": "the log of a program, appended to",
+    "clients/programs/engine_process.py": "the log of a program, appended to",
     "clients/bench/daemon.py": "the log of a daemon in a folder of its own",
     "clients/shell.py": "readline's history",
     "daemon/dialogue/terminal.py": "readline's history",

@@ -12,7 +12,7 @@ ALLOWED = {
 }
 PURE = (
     *("desdaemon.protocol", "desdaemon.protocol.othello.notation", "desdaemon.protocol.othello.rules"),
-    *("desdaemon.protocol.commands.text", "desdaemon.clients.match.results.statistics"),
+    *("desdaemon.protocol.commands.text", "desdaemon.clients.programs.statistics"),
     *("desdaemon.protocol.errors", "desdaemon.protocol.games.records"),
 )
 MACHINES = (

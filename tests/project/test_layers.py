@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
+from desdaemon.protocol.satellites import SATELLITES
+
 ORDER = """
     protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello  protocol.rows
     protocol.wire.constants  protocol.wire.arguments  protocol.satellites
@@ -21,14 +23,15 @@ ORDER = """
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
     engine.kernels  engine.search  engine.short_searches
     engine.warmup
-    engine.bench  engine.training  engine.studies  engine
+    engine.bench  engine.training  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
     book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.growth  book.reports  book
 
-    core.plugins  core.threads  core.paths  core.settings  core.metrics  core.search  core.books
+    core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search
+    core.books
     core.requests  core
 
     dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
@@ -37,14 +40,15 @@ ORDER = """
 
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
-    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.match
-    clients.bot  clients.analysis  clients.web  clients  cluster  cli
-    engine.people  engine.reasons  book.explorer  clients.mcp  clients.http_api  __main__
+    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
+    clients.match  clients.bot  clients.analysis  clients.web  clients  cli
+    engine.training.count  cluster  engine.people  engine.reasons  book.explorer
+    clients.mcp  clients.http_api  extras  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 
 Imports for types and in functions count. What a table of names loads when it is asked for is no import: the dialects,
-the sub-commands, the plug-ins of `desdaemon.core.plugins`.
+the sub-commands, the satellites.
 """
 RANKS = ORDER.split()
 
@@ -63,7 +67,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
-    ROOT / "engine/studies.py",
+    ROOT / "engine/training/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
     *ROOT.glob("engine/people/fitting/*.py"),
 ]
@@ -79,7 +83,6 @@ AT_THE_PROMPT = """
     cli
     cli.arguments
     cli.main
-    protocol.commands.sub_commands
     core
     core.books
     core.books.job_turns
@@ -98,19 +101,6 @@ AT_THE_PROMPT = """
     dialogue.session
     dialogue.stdio
     dialogue.streams
-    book
-    book.explorer
-    book.explorer.rows
-    clients
-    clients.http_api
-    clients.http_api.rows
-    clients.mcp
-    clients.mcp.rows
-    engine
-    engine.people
-    engine.people.rows
-    engine.reasons
-    engine.reasons.rows
     protocol
     protocol.commands
     protocol.commands.options
@@ -134,11 +124,12 @@ AT_THE_PROMPT = """
     protocol.system.output
     protocol.system.platform
     protocol.system.platform.posix
+    protocol.version
     protocol.wire
     protocol.wire.arguments
     protocol.wire.constants
 """
-"""The program's modules that are imported before the first prompt."""
+"""The program's modules that are imported before the first prompt; the rows of the satellites come to them."""
 SLOW_TO_IMPORT = {
     *("argparse", "asyncio", "ctypes", "dataclasses", "inspect", "json", "logging", "msgpack", "numba", "numpy"),
     *("pathlib", "random", "shutil", "socket", "ssl", "subprocess", "tempfile", "tomllib", "traceback", "zmq"),
@@ -363,7 +354,8 @@ def test_the_first_prompt_waits_for_no_other_modules(tmp_path: Path) -> None:
     loaded = loaded_before([str(ROOT / "daemon" / "__main__.py"), "-q"], "\n>")
     loaded -= loaded_before(["-c", "print('\\nhere')"], "\nhere")
     own = {name.removeprefix("desdaemon.") for name in loaded if name.startswith("desdaemon.")}
-    assert own == set(AT_THE_PROMPT.split())
+    rows = {name for satellite in SATELLITES for name in (satellite.partition(".")[0], satellite, f"{satellite}.rows")}
+    assert own == set(AT_THE_PROMPT.split()) | rows
     assert not loaded & SLOW_TO_IMPORT
 
 

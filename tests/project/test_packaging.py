@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 
-from desdaemon.cli.completions import FILES
+from desdaemon.extras.completions import FILES
 
 DIRECTORIES = ("daemon", "engine", "book", "protocol", "clients")
 

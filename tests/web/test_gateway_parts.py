@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from markdown_tables import cell
 from test_xot import LINES, listed
 
-from desdaemon.clients.match.openings import listed_lines
+from desdaemon.clients.programs.openings import listed_lines
+from desdaemon.clients.programs.own_daemon import usual_book
 from desdaemon.clients.web.access import Place, lasting_key
 from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.games import ANSWERS, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
-from desdaemon.clients.web.own_daemon import usual_book
 from desdaemon.clients.web.page_files import COLOURS, page_files, page_weight
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import BASE_FORMATS

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .statistics import DEVIATIONS, Cluster
+from desdaemon.clients.programs.statistics import DEVIATIONS, Cluster
 
 _SLOPE = math.log(10) / 400
 _STEPS = 200

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from desdaemon.clients.match.referee import FAULTS, Finished
 from desdaemon.clients.match.schedule import Schedule
-from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.clients.programs import statistics
+from desdaemon.clients.programs.time_control import TimeControl
 
-from . import statistics
 from .ratings import Pairing, Ratings, ratings
 from .scores import PairingScore, Standing, pairing_tallies, standings
 

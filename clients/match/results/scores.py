@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from desdaemon.clients.match.referee import FAULTS, Finished
 from desdaemon.clients.match.schedule import Schedule
+from desdaemon.clients.programs import statistics
+from desdaemon.clients.programs.statistics import Cluster, Counts
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.rules import canonical
-
-from . import statistics
-from .statistics import Cluster, Counts
 
 FAILED_GAMES = 4
 """Games after which a program that has lost all of them by its own faults counts as unusable."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.progress import WorkCancelled
-from desdaemon.core import plugins
 from desdaemon.core.metrics import account_of
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
+from desdaemon.core.searchers import JobSearches, searchers
 from desdaemon.core.threads import step_back
 from desdaemon.engine.compiler.library import wait
 from desdaemon.engine.exports import SPEC
@@ -22,9 +22,10 @@ from desdaemon.protocol.commands.book import BookCommand, BookValues
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
+from desdaemon.protocol.rows import load
 from desdaemon.protocol.system import platform
 
-from .jobs import BookJob, ClusterFigures, Effort, Result
+from .jobs import BookJob, Effort, HelperFigures, Result
 from .service import Books, Caller
 
 if TYPE_CHECKING:
@@ -116,11 +117,11 @@ class BookCommandRun(NamedTuple):
 
     def worker(self) -> Worker:
         """Return a pool for the command's searches, each with one thread. They wait for turns of the scheduler, if
-        there is one; if the option `cluster` names a cluster, its workers search too. A cancel of the job stops the
+        there is one; those of `searchers` search too. A cancel of the job stops the
         searches. The pool's progress updates the job's effort and is reported.
 
         Raises `WorkCancelled` if the job is cancelled while the engine is compiled, `Unfinished` if the weights cannot
-        be loaded, `BadInput` if the cluster cannot be used.
+        be loaded, `BadInput` if the `searchers` cannot be used.
         """
         books, job = self.books, self.job
         settings, show = self.caller.settings, self.caller.show
@@ -155,30 +156,24 @@ class BookCommandRun(NamedTuple):
         worker.room = self._room()
         # Weak, so that worker and callback do not refer to each other and are freed with the job.
         reference = weakref.ref(worker)
-        if not settings.cluster:
+        others = searchers(settings)
+        if others is None:
             return worker
 
         def on_figures(workers: int, slots: int, busy: float) -> None:
-            job.cluster = ClusterFigures(workers, slots, busy)
+            job.helpers = HelperFigures(workers, slots, busy)
             # Report even if nothing has changed, to show that the job is alive.
             progress = job.progress
             job.report(progress.phase, progress.done, progress.total, progress.positions)
 
-        cluster_pool: Worker = plugins.cluster("pool").cluster_pool(
-            (settings.cluster, settings.cluster_tls),
-            weights,
-            evaluate,
-            threads,
-            local=settings.cluster_threads,
-            on_progress=on_progress,
-            on_figures=on_figures,
-            on_gone=job.give_up,
-            note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
+        note = job.notes.append if show is None else lambda line: show(f"{line}\n")
+        pool: Worker = load(others.worker)(
+            JobSearches(settings, weights, evaluate, threads, on_progress, on_figures, job.give_up, note)
         )
-        cluster_pool.room = self._room()
-        reference = weakref.ref(cluster_pool)
-        job.on_cancel(cluster_pool.halt)
-        return cluster_pool
+        pool.room = self._room()
+        reference = weakref.ref(pool)
+        job.on_cancel(pool.halt)
+        return pool
 
     def _room(self) -> int | None:
         """Return how many positions the job may still add; None without a budget for them."""

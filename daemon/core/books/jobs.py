@@ -56,8 +56,8 @@ class JobState(NamedTuple):
     budget: float = 0.0
 
 
-class ClusterFigures(NamedTuple):
-    """The cluster that searches for a job: workers, their slots, and the part of the slots in use, 0 to 1."""
+class HelperFigures(NamedTuple):
+    """Who searches for a job beside this process: workers, their slots, and the part of the slots in use, 0 to 1."""
 
     workers: int
     slots: int
@@ -88,8 +88,8 @@ class BookJob:
         self.over = False
         """Whether the job has ended: done, cancelled or failed."""
         self.cancelled = False
-        self.cluster: ClusterFigures | None = None
-        """Updated while a cluster searches for the job; None without one."""
+        self.helpers: HelperFigures | None = None
+        """Updated while others than this process search for the job; None without them."""
         self.obstacle = ""
         """Why the job ended unfinished; "" if nothing stood in its way."""
         self.step = ""

@@ -247,6 +247,6 @@ def progress_data(job: BookJob) -> Data:
     for name in ("step", "round", "added", "searches", "budget"):
         if not (progress.round if name in ("added", "searches") else data[name]):
             del data[name]
-    if job.cluster is not None:
-        data |= {"workers": job.cluster.workers, "slots": job.cluster.slots, "busy": round(job.cluster.busy, 3)}
+    if job.helpers is not None:
+        data |= {"workers": job.helpers.workers, "slots": job.helpers.slots, "busy": round(job.helpers.busy, 3)}
     return data

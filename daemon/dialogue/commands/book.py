@@ -161,7 +161,7 @@ def progress_line(job: BookJob) -> str:
         line += f", {report.added} added, {plural(report.searches, 'search')}"
     if report.rate:
         line += f", {report.rate:.1f}/s"
-    if job.cluster is not None:
-        workers, slots = plural(job.cluster.workers, "worker"), plural(job.cluster.slots, "slot")
-        line += f", {workers}, {slots}, {job.cluster.busy:.0%} busy"
+    if job.helpers is not None:
+        workers, slots = plural(job.helpers.workers, "worker"), plural(job.helpers.slots, "slot")
+        line += f", {workers}, {slots}, {job.helpers.busy:.0%} busy"
     return line

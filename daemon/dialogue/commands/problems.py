@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-from desdaemon.core import plugins
+from desdaemon.core.searchers import Solver, SolverSearches, searchers
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
@@ -22,6 +22,7 @@ from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_lines
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.rows import load
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import packed
 from desdaemon.protocol.texts import without_mark
@@ -96,10 +97,10 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
     """Solve the problems of an OBF file, or of standard input (`STANDARD_INPUT`) as their lines arrive.
 
     Unreadable lines are reported and skipped; a stop ends the run after the present problem. Problems whose answer
-    differs from the listed one replace the file ``wrong`` at the end. With the option `cluster` workers search.
+    differs from the listed one replace the file ``wrong`` at the end. If there are `searchers`, they search.
 
     Raises `OSError` for a file that cannot be opened, `EngineFailure`, `Abandoned`, `BadInput` for a file without a
-    problem or a cluster without a scheduler, and `Unfinished` if the cluster is lost.
+    problem or searchers that are not there, and `Unfinished` if they are lost.
     """
     verbose = context.settings.verbose
     tally = _ProblemTally()
@@ -147,13 +148,13 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 def _searched(
     context: CommandContext, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
 ) -> Iterator[tuple[Problem, Result | None]]:
-    """Return an iterator over the problems, each with its result from the cluster; with None without a cluster, or if
-    the game is over. Until ``stack`` is closed, a stop of ``search`` stops the cluster's searches.
+    """Return an iterator over the problems, each with its result from the `searchers`; with None without them, or if
+    the game is over. Until ``stack`` is closed, a stop of ``search`` stops them.
     """
     settings = context.settings
-    if not settings.cluster:
+    others = searchers(settings)
+    if others is None:
         return ((problem, None) for problem in problems)
-    solve = plugins.cluster("solve")
     session = context.session
     searcher = session.engine(search).searcher
 
@@ -161,13 +162,10 @@ def _searched(
         searcher.clear()
         return searcher.search(player, opponent, limits)
 
-    address = settings.cluster, settings.cluster_tls
-    cluster = solve.solver(address, settings.eval_file, settings.hash_table_size, here, context.warn)
-    stack.enter_context(search.control(cluster))
+    solver: Solver = load(others.solver)(SolverSearches(settings, here, context.warn))
+    stack.enter_context(search.control(solver))
     positions = ((problem, problem.position) for problem in problems)
-    wanted = ((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
-    results: Iterator[tuple[Problem, Result | None]] = solve.solved(cluster, wanted, settings.level)
-    return results
+    return solver.solved((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
 
 
 _LARGEST_PACKED = 1 << 26

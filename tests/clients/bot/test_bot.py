@@ -28,9 +28,9 @@ from pretended_players import fake
 from desdaemon.clients.bot import api
 from desdaemon.clients.bot.bot import Bot, _Game
 from desdaemon.clients.bot.messages import BotTurn, Rules, Seeking
-from desdaemon.clients.match.engine_process import command_of
-from desdaemon.clients.match.engine_protocols import EngineClient, start_player
-from desdaemon.clients.match.process_groups import ProcessGroups
+from desdaemon.clients.programs.engine_process import command_of
+from desdaemon.clients.programs.engine_protocols import EngineClient, start_player
+from desdaemon.clients.programs.process_groups import ProcessGroups
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START

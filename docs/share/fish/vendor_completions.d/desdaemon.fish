@@ -1,28 +1,46 @@
 # fish completion for desdaemon, made by `desdaemon completions fish`
+complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
 complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game of a file'
 complete -c desdaemon -n '__fish_use_subcommand' -a exercises -d 'positions of games where the one good move was missed'
-complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
-complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status'
 complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
+complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of games: what people played in a position'
 complete -c desdaemon -n '__fish_use_subcommand' -a bot -d 'a program plays on PlayStrategy'
 complete -c desdaemon -n '__fish_use_subcommand' -a ggs -d 'play on the Generic Game Server'
+complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status'
+complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
+complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
+complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
+complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
+complete -c desdaemon -n '__fish_use_subcommand' -a mcp -d 'tools for language models (Model Context Protocol)'
+complete -c desdaemon -n '__fish_use_subcommand' -a doctor -d 'check what works here, what is missing, how to mend it'
+complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt for a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
-complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
-complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
-complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
-complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compiled kernels, show the code of one'
 complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
-complete -c desdaemon -n '__fish_use_subcommand' -a doctor -d 'check what works here, what is missing, how to mend it'
-complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
-complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of games: what people played in a position'
-complete -c desdaemon -n '__fish_use_subcommand' -a mcp -d 'tools for language models (Model Context Protocol)'
 complete -c desdaemon -n '__fish_use_subcommand' -a help -d 'a command, an option or a program'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l server-key -r -d 'that daemon\'s public key, if the key file lacks it'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l book -r -d 'the book of the daemon that is started; by default the one that ships'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l threads -r -d 'search threads of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l eval-file -r -d 'evaluation weights of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l listen -r -d 'HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port 6480'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l host-name -r -d 'another name that browsers use for this host'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l role -r -d 'editor may change the book; reader beyond this machine'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l watch -r -d 'show the pages of desdaemon match --page FOLDER at /match/'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r -d 'serve https with this certificate'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'its key, if not in the same file'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'ask again the browsers that earlier starts have let in'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'do not open a browser'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api -d 'tell programs at /api/v1/ what positions are worth, without a token'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-search -r -d 'search so long where nothing is known; without it nothing is searched'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-rate -r -d 'requests a minute of an address without a key (default 60)'
+complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-keys -r -d 'keys with their requests a minute, one a line'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l game -r -d 'the game of that number in the file, from 1'
-complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l player -r -d 'games of a player whose name contains this'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l player -r -d 'games of a player whose name contains this; =NAME: is this'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l all -d 'all of these games, not only the first'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l summary -d 'one report on the player\'s games in files and folders'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l list -d 'only list the games'
@@ -47,29 +65,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l level -r -d 
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l out -r -d 'write .obf, .sgf, .html by its name (default: OBF, printed)'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l threads -r -d 'positions to search at a time'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l eval-file -r -d 'evaluation weights'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l server-key -r -d 'that daemon\'s public key, if the key file lacks it'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l book -r -d 'the book of the daemon that is started; by default the one that ships'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l threads -r -d 'search threads of the daemon that is started'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l eval-file -r -d 'evaluation weights of the daemon that is started'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l listen -r -d 'HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port 6480'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l host-name -r -d 'another name that browsers use for this host'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l role -r -d 'editor may change the book; reader beyond this machine'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l watch -r -d 'show the pages of desdaemon match --page FOLDER at /match/'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r -d 'serve https with this certificate'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'its key, if not in the same file'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'ask again the browsers that earlier starts have let in'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'do not open a browser'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api -d 'tell programs at /api/v1/ what positions are worth, without a token'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-search -r -d 'search so long where nothing is known; without it nothing is searched'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-rate -r -d 'requests a minute of an address without a key (default 60)'
-complete -c desdaemon -n '__fish_seen_subcommand_from web' -l api-keys -r -d 'keys with their requests a minute, one a line'
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
-complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
@@ -93,6 +88,8 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r 
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l page -r -d 'write pages there that show the match, also while it runs'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
+complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l accept -r -d 'people, bots, names of players: a list with commas'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l rated -d 'accept rated games too'
@@ -126,6 +123,61 @@ complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l book-results -r -d
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l resume -d 'ask opponents to go on with adjourned matches whenever idle'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l log -r -d 'add the dialogue to this file, without the password'
 complete -c desdaemon -n '__fish_seen_subcommand_from ggs' -l tell -d 'tell the watchers of a board what was searched; the opponent reads it too'
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a calibrate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit-network
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a tempo
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a policy
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 'weights other than the shipped ones'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'runs of which the median counts (3)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l threads -r -d 'threads: their numbers (2)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l level -r -d 'threads: level of the selective searches (21)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l server-key -r -d 'that daemon\'s public key, if the key file lacks it'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l book -r -d 'the book of the daemon that is started; by default the one that ships'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l threads -r -d 'search threads of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l eval-file -r -d 'evaluation weights of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l quick -d 'compile nothing and start no search'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l bind -r -d 'an endpoint such as tcp://127.0.0.1:6464'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l eval-file -r -d 'the weights, if not those of the configuration'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l book -r -d 'the book, if not that of the configuration'
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a bash
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a man
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l ipc -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r
@@ -153,65 +205,13 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
-complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 'weights other than the shipped ones'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'runs of which the median counts (3)'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l threads -r -d 'threads: their numbers (2)'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l level -r -d 'threads: level of the selective searches (21)'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a calibrate
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit-network
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a tempo
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a policy
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
-complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l ir -d 'LLVM code after optimisation, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LLVM code before optimisation (the default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l asm -d 'assembly, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is missing'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l quick -d 'compile nothing and start no search'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l bind -r -d 'an endpoint such as tcp://127.0.0.1:6464'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l eval-file -r -d 'the weights, if not those of the configuration'
-complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l book -r -d 'the book, if not that of the configuration'
-complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a bash
-complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
-complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish
-complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a man
-complete -c desdaemon -n '__fish_seen_subcommand_from completions' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
-complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l server-key -r -d 'that daemon\'s public key, if the key file lacks it'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l book -r -d 'the book of the daemon that is started; by default the one that ships'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l threads -r -d 'search threads of the daemon that is started'
-complete -c desdaemon -n '__fish_seen_subcommand_from mcp' -l eval-file -r -d 'evaluation weights of the daemon that is started'
 complete -c desdaemon -n '__fish_use_subcommand' -l help -d 'what there is'
 complete -c desdaemon -n '__fish_use_subcommand' -l version -d 'name and version'
 complete -c desdaemon -n '__fish_use_subcommand' -l config -r -d 'read options from this TOML file, none reads no file'
@@ -268,10 +268,10 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'Check whether
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0 means all processors'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-memory -r -d 'MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any'
 complete -c desdaemon -n '__fish_use_subcommand' -o keep-going -d 'Go on with a script after a command that was not finished'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
+complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 100 to 2700, without book; 0 is off'
+complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for book commands and -solve on the workers of this scheduler'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the keys of the cluster'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-threads -r -d 'Threads of this machine that help a cluster; 0: none'
-complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
-complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 100 to 2700, without book; 0 is off'
-complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
-complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.terminal import ProgressLine
+from desdaemon.protocol.system.terminal import TERMINAL_S, ProgressLine, StepProgress
 
 if TYPE_CHECKING:
     import argparse
 
 DEEPEST = 60
 MOST_PLIES = {"games": DEEPEST, "shapes": 8, "positions": 12}
-
-TERMINAL_S, LOG_S = 0.2, 5.0
-"""Seconds between two reports of progress: at a terminal, and elsewhere."""
 
 AFTER_S = 0.8
 """Seconds after which `ElapsedTime` shows its line."""
@@ -107,7 +104,7 @@ def _positions(asked: argparse.Namespace) -> int:
 
 
 def _flips(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.studies import count_flips, mean_of_plies
+    from desdaemon.engine.training.studies import count_flips, mean_of_plies
 
     with StepProgress() as progress:
         plies = count_flips(asked.games, asked.seed, progress)
@@ -118,7 +115,7 @@ def _flips(asked: argparse.Namespace) -> int:
 
 
 def _draws(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.studies import PASS, shortest_draws
+    from desdaemon.engine.training.studies import PASS, shortest_draws
 
     with StepProgress() as progress:
         games = shortest_draws(asked.most, progress)
@@ -129,7 +126,7 @@ def _draws(asked: argparse.Namespace) -> int:
 
 
 def _stoner(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.studies import shortest_stoners
+    from desdaemon.engine.training.studies import shortest_stoners
 
     with StepProgress() as progress:
         lines = shortest_stoners(asked.most, progress)
@@ -180,35 +177,6 @@ def _perft(asked: argparse.Namespace) -> int:
 
 
 # Progress
-
-
-class StepProgress:
-    """Shows progress in steps: at a terminal on one line, at most every `TERMINAL_S` seconds, elsewhere as a new line,
-    at most every `LOG_S` seconds.
-
-    Use it in a ``with`` statement, on one thread: it clears its line at the end.
-    """
-
-    def __init__(self) -> None:
-        self._line = ProgressLine()
-        self._last = 0.0
-
-    def __enter__(self) -> StepProgress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._line.clear()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of ``what`` are done. Shows nothing within `TERMINAL_S` or `LOG_S`
-        seconds after the last report shown.
-        """
-        now = time.monotonic()
-        if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
-            return
-        self._last = now
-        show = self._line.show if self._line.live else logs.echo
-        show(f"{what}: {done} of {total}")
 
 
 class ElapsedTime:

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from desdaemon.clients.match.engine_process import OWN_COMMAND, EngineFault, EngineProcess
-from desdaemon.clients.match.process_groups import ProcessGroups
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.system import files
+
+from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
+from .process_groups import ProcessGroups
 
 _LINE = re.compile(rb"[^\n]*\n")
 _TIMEOUT_S = 3600.0

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from desdaemon.clients.arguments import Parser, whole
 from desdaemon.clients.connection import started
 from desdaemon.clients.errors import NoDaemon
-from desdaemon.clients.match.engine_process import OWN_COMMAND
-from desdaemon.clients.match.process_groups import GROUPS
+from desdaemon.clients.programs.engine_process import OWN_COMMAND
+from desdaemon.clients.programs.process_groups import GROUPS
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.commands.options import BUILTIN_BOOK

@@ -167,7 +167,7 @@ def man() -> str:
     """Return the man page."""
     lines = [f'.TH DESDAEMON 1 "" "desdaemon {__version__}" "User Commands"', ".SH NAME"]
     lines += ["desdaemon \\- an Othello engine that runs as a long-lived daemon", ".SH SYNOPSIS"]
-    from .main import USAGES, WORDS
+    from desdaemon.cli.main import USAGES, WORDS
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": "~/.config/desdaemon/config.toml"}
     for head, text in USAGES:

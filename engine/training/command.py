@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from desdaemon.protocol import satellites
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,10 +21,9 @@ def command_line() -> Parser:
 
 
 def _cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
-    # Imported when asked for: dask takes half a second.
-    from desdaemon.cluster.labels import cluster_scores
-
-    return cluster_scores(address, tls, weights, hash_bits)
+    # Loaded when asked for: dask takes half a second.
+    scores: ScoreChunks = satellites.loaded("cluster.labels:cluster_scores")(address, tls, weights, hash_bits)
+    return scores
 
 
 def main(argv: list[str]) -> int:

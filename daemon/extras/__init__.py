@@ -1,0 +1,1 @@
+"""Small helps for who installs the program: `desdaemon doctor`, `desdaemon completions`."""
