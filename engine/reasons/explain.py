@@ -72,7 +72,7 @@ def reasons(position: Position, played: Sequence[int], best: Sequence[int]) -> l
     if not played or not best:
         raise BadInput("a line is empty: expected moves such as e6f4")
     line, best_line = compared(position, played, best)
-    if played[0] == best[0]:
+    if line.steps[0].move == best_line.steps[0].move:
         return []
     here, there = measured(line), measured(best_line)
     they = "White" if position.black_to_move else "Black"

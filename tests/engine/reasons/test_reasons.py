@@ -234,6 +234,16 @@ def test_the_best_move_itself_has_no_reasons_and_wrong_lines_are_refused() -> No
         explain("", "", "f5")
 
 
+def test_a_forced_pass_is_no_choice_to_explain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the pass in the lines or without it."""
+    weights = {kind: -9.0 if kind in BAD else 9.0 for kind in KINDS}
+    monkeypatch.setattr(explaining, "WEIGHTS", (weights,) * len(STAGES))
+    forced = board("O", r1="XO------", r3="XOO-----")
+    assert parse_board(forced).must_pass
+    for played, best in (("pac1", "pad3"), ("pad3", "pac1"), ("c1", "d3"), ("d3", "c1")):
+        assert explain(forced, played, best) == []
+
+
 def test_a_reason_can_be_kept() -> None:
     reason = Reason("moves", 1.0, "A.", (1, 2), (3, 4), ("a1",))
     assert pickle.loads(pickle.dumps(reason)) == reason
