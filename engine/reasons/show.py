@@ -22,8 +22,13 @@ _COLUMNS = 79
 def show(context: CommandContext, argument: str) -> None:
     session = context.session
     position, move = _asked(session, argument)
-    best = _searched(session, position, FULL)
-    played = as_played(position, best, move) or _searched(session, position, 1 << move)
+    with session.interrupt.searching(session.limits(position, clocks=False).bounded) as search:
+        best = _searched(session, position, FULL)
+        played = as_played(position, best, move)
+        if played is None and not search.stopped:
+            played = _searched(session, position, 1 << move)
+    if played is None or search.stopped:
+        raise BadInput("explain: stopped before both moves were searched")
     name, lost = square_text(move), best.score - played.score
     if lost <= 0:
         context.say(f"{name} loses nothing: {played.score:+}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dialogue import Dialogue
 from operated import Operated
 
 from desdaemon.engine.reasons.kinds import KINDS
+from desdaemon.engine.result import Result
 from desdaemon.protocol.wire import messages
 
 
@@ -58,6 +60,24 @@ def test_the_dialogue_explains_a_move_here_and_the_last_one() -> None:
     assert told[0].startswith(("F4 loses ", "f4 loses "))
     assert told[1] == told[2]
     assert all(len(line) < 80 for text in told for line in text.splitlines())
+
+
+def test_a_stop_ends_both_searches_and_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+    session, searches = dialogue.session, list[Any]()
+    search = session.search
+
+    def stopped(*args: Any, **how: Any) -> Result:
+        searches.append(args)
+        found = search(*args, **how)
+        session.interrupt.stop_all()
+        return found
+
+    monkeypatch.setattr(session, "search", stopped)
+    dialogue.say("play f5f6e6f4")
+    said, warned = dialogue.both("explain g6")
+    assert (said, warned.strip()) == ("", "WARNING: explain: stopped before both moves were searched")
+    assert len(searches) == 1
 
 
 @pytest.mark.parametrize("line", ["explain a1", "explain pa", "explain x", "explain f5 d6"])
