@@ -145,6 +145,8 @@ def move_lists(text: str) -> Iterator[GameText]:
     """
     at = 0
     game: _Game | None = None
+    # Whether there were games, each of one line.
+    listed = False
     for number, words in enumerate(text.splitlines(keepends=True), 1):
         start, at = at, at + len(words)
         if words.strip()[:1] in ("", "#", "%", ";") or words.strip().startswith("//"):
@@ -157,19 +159,20 @@ def move_lists(text: str) -> Iterator[GameText]:
                 game.ended = game.ended or line.ended
             elif line.fault:
                 yield GameText(start, [], line.fault)
-        elif game and _goes_on(game, line, number):
+        elif game and _goes_on(game, line, number, listed):
             continue
         else:
             if game:
+                listed = game.lines == 1 or (listed and not game.lines)
                 yield from game.texts()
             game = _Game(start, line)
     if game:
         yield from game.texts()
 
 
-def _goes_on(game: _Game, line: _Line, number: int) -> bool:
+def _goes_on(game: _Game, line: _Line, number: int, listed: bool) -> bool:
     """Return whether a line of this ``number`` is a part of the game, and add it. If it is a part that does not fit,
-    the game gets a ``fault``.
+    the game gets a ``fault``; in a list of games (``listed``) such a line is a bad game of its own.
     """
     if game.last.over and set(line.moves) == {PASS}:
         return True
@@ -190,8 +193,8 @@ def _goes_on(game: _Game, line: _Line, number: int) -> bool:
             _, at, wrong = game.unread[0]
         except BadInput as error:
             wrong = str(error)
-    # The lines of a numbered list are games.
-    if alone and (not numbered or (line.number == game.line.number + 1 and not game.line.several)):
+    in_order = line.number == game.line.number + 1 and not game.line.several
+    if (alone or (listed and game.lines < 2)) and (not numbered or in_order):
         return False
     game.fault = game.fault or f"line {at}: {wrong or f'the number {line.number} is not that of its next move'}"
     game.unread.clear()
