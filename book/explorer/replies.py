@@ -33,7 +33,13 @@ SHAPES: dict[str, Shape] = {
         Field("year", "int", "Year.", "year", nil="not known"),
         Field("event", "str", "Tournament; empty: not known."),
         Field("file", "str", "Name of the file that the game is from."),
-        Field("result", "int", "Black's score, empty squares counted for the winner.", "discs", nil="not known"),
+        Field(
+            "result",
+            "int",
+            "Black's score, empty squares counted for the winner; 1 or -1: a win without discs.",
+            "discs",
+            nil="not known",
+        ),
         Field("move", "str", "Move that the game went on with: `f5`."),
     ),
 }

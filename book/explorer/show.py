@@ -9,6 +9,7 @@ from desdaemon.protocol.commands.options import number_within, split_words, whol
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.judgement import equivalents
 from desdaemon.protocol.othello.notation import Position, parse_move
+from desdaemon.protocol.othello.scores import BlackScore, discs_text
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.wire.constants import MOST_GAMES
 
@@ -112,6 +113,6 @@ def _row(move: TalliedMove, loss: str) -> str:
 
 
 def _game(game: ListedGame) -> str:
-    discs = f"{32 + game.result // 2}-{32 - game.result // 2}" if game.result is not None else "?"
+    discs = discs_text(BlackScore(game.result)) if game.result is not None else "?"
     event = game.event or game.file
     return f"{game.year or '':>4}  {game.black:<20.20} {discs:>5}  {game.white:<20.20} {event:<20.20}"

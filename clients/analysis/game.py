@@ -13,7 +13,7 @@ from desdaemon.protocol.games.records import GameRecord, black_score
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, move_text, moves_text
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.othello.scores import BlackScore, MoverScore
+from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore, MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 Data = Mapping[str, Any]
@@ -195,7 +195,7 @@ def result_text(score: int | None) -> str:
         return "not finished"
     if score == 0:
         return "a draw"
-    return f"{'Black' if score > 0 else 'White'} wins by {abs(score)}"
+    return f"{'Black' if score > 0 else 'White'} wins{f' by {abs(score)}' if abs(score) != BARE_WIN else ''}"
 
 
 def line_text(line: Sequence[int], black: bool, most: int = 99) -> str:

@@ -11,6 +11,7 @@ from importlib import resources
 from desdaemon.protocol.othello.diagrams import colour_sheet
 from desdaemon.protocol.othello.notation import Position, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BARE_WIN
 
 
 def head(title: str, more: str = "") -> str:
@@ -145,7 +146,9 @@ def signed(score: float) -> str:
 
 
 def winner(score: int | None) -> str:
-    """Return a result for a table, from Black's score: ``White +12``, ``draw``, "" if unknown."""
+    """Return a result for a table, from Black's score: ``White +12``, ``draw``, ``White`` for a win without discs, ""
+    if unknown.
+    """
     if not score:
         return "" if score is None else "draw"
-    return f"{'Black' if score > 0 else 'White'} +{abs(score)}"
+    return ("Black" if score > 0 else "White") + (f" +{abs(score)}" if abs(score) != BARE_WIN else "")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.othello.scores import BlackScore
+from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore
 from desdaemon.protocol.system import files, packed
 from desdaemon.protocol.texts import check_fetched, decoded, without_mark
 
@@ -47,8 +47,8 @@ class FileGame(NamedTuple):
     """A game with its data in a file.
 
     ``number`` is the game's place in the file, counted from 1; ``date`` is ``2026-01-31``, a year alone, or empty.
-    ``result`` is the score that the file claims, in discs for Black, even if the moves lead to another; None if the
-    file claims none.
+    ``result`` is the score that the file claims, in discs for Black, `BARE_WIN` or its opposite if it names a winner
+    alone; None if the file claims none.
     """
 
     record: GameRecord
@@ -313,6 +313,9 @@ def _sgf_result(text: str) -> BlackScore | None:
     score = re.fullmatch(r"([BW])\+(\d{1,2})(?::[a-z])?", text, re.IGNORECASE)
     if score:
         return _possible(int(score[2]) if score[1] in "Bb" else -int(score[2]))
+    winner = re.fullmatch(r"([BW])\+(?::?(?:r|resign|t|time|f|forfeit))?", text, re.IGNORECASE)
+    if winner:
+        return BARE_WIN if winner[1] in "Bb" else BlackScore(-BARE_WIN)
     return BlackScore(0) if text.lower() in ("0", "draw") else None
 
 
@@ -324,7 +327,7 @@ def _pgn_result(text: str) -> BlackScore | None:
     discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
     if discs and int(discs[1]) + int(discs[2]) == 64:
         return BlackScore(int(discs[1]) - int(discs[2]))
-    return None
+    return {"1-0": BARE_WIN, "0-1": BlackScore(-BARE_WIN), "1/2-1/2": BlackScore(0)}.get(text)
 
 
 # Writing
@@ -451,7 +454,10 @@ def _discs(game: FileGame) -> int:
     final = game.record.final
     if final.over:
         return 32 + black_score(final) // 2
-    return _UNFINISHED_DISCS if game.result is None else 32 + game.result // 2
+    if game.result is None:
+        return _UNFINISHED_DISCS
+    # The least win, where the discs are not known.
+    return 32 + (game.result if abs(game.result) == BARE_WIN else game.result // 2)
 
 
 class _Names:

@@ -21,7 +21,7 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares, transform
-from desdaemon.protocol.othello.scores import BlackScore, MoverScore
+from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore, MoverScore, discs_text
 
 from .move_lists import move_lists, txt_game
 from .records import (
@@ -237,7 +237,8 @@ def sgf_text(
     score = final_result(record, result)
     if score is not None:
         mark = forfeit_mark(ending)
-        lines.append(f"RE[{'B' if score > 0 else 'W'}+{abs(score)}{mark}]" if score else "RE[0]")
+        discs = abs(score) if abs(score) != BARE_WIN else ""
+        lines.append(f"RE[{'B' if score > 0 else 'W'}+{discs}{mark}]" if score else "RE[0]")
     if record.initial != START:
         for name, discs in (("AB", record.initial.black), ("AW", record.initial.white)):
             if discs:
@@ -410,7 +411,7 @@ def pgn_text(
 ) -> str:
     """Return a game in PGN, its result in discs, empty squares counted for the winner. Arguments as for `game_text`."""
     score = final_result(record, result)
-    points = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
+    points = "*" if score is None else discs_text(score)
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
     day = f"{date.replace('-', '.')}.??.??" if len(date) == 4 else date.replace("-", ".") or "????.??.??"
     lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', f'[Round "{round or "?"}"]']

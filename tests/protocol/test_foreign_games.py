@@ -17,6 +17,10 @@ from checkout import SHARED
 from dialogue import Dialogue
 
 from desdaemon import Board
+from desdaemon.book.explorer.build import build
+from desdaemon.book.explorer.index import GamesIndex
+from desdaemon.clients.analysis.player import find_player
+from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.web.allowed import LARGEST_FRAME
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases
@@ -27,6 +31,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, board_text, move_text, moves_text, parse_board, parse_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore, discs_text
 from desdaemon.protocol.wire.positions import last_position, read_line
 
 
@@ -643,6 +648,10 @@ def test_a_bad_line_of_a_list_takes_no_game_along() -> None:
     assert [line.split(": ")[1] for line in complaints] == [f"game {n}, line {n}" for n in (2, 3, 4, 6)]
     games, complaints = read("1. f5d6c3d3\n2. f5f6e6zz\n3. f5f6\n", "x.txt")
     assert (games, len(complaints)) == (["F5D6C3D3", "F5F6"], 1)
+    for text in ("f5d6\ne6f4\nf5d7\na1\nd3c3\n", "1. f5d6\n2. e6f4\n3. c4zz\n4. d3c3\n"):
+        games, complaints = read(text, "x.txt")
+        assert games == ["F5D6", "E6F4", "D3C3"]
+        assert len(complaints) == (2 if "a1" in text else 1)
 
 
 def test_a_paste_has_the_games_of_a_file() -> None:
@@ -805,3 +814,37 @@ def test_what_stands_in_the_place_of_a_file_is_named(format: str, reason: str, t
         complaints.append(str(refused.value))
     assert len(complaints) == 1
     assert reason in complaints[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "result"),
+    [
+        *[("x.sgf", f"(;GM[2]RE[{won}];B[fe])", 1) for won in ("B+R", "b+", "B+Resign", "B+T", "B+:t", "B+Forfeit")],
+        *[("x.sgf", f"(;GM[2]RE[{won}];B[fe])", -1) for won in ("W+R", "w+", "W+Time", "W+F", "W+:r")],
+        *[("x.sgf", f"(;GM[2]RE[{none}];B[fe])", None) for none in ("?", "Void", "B", "B+x", "+R")],
+        ("x.pgn", '[Result "1-0"]\n\n1. F5 1-0', 1),
+        ("x.pgn", '[Result "0-1"]\n\n1. F5 0-1', -1),
+        ("x.pgn", '[Result "1/2-1/2"]\n\n1. F5 1/2-1/2', 0),
+        ("x.pgn", '[Result "*"]\n\n1. F5 *', None),
+    ],
+)
+def test_a_winner_without_discs_is_a_result(name: str, text: str, result: int | None, tmp_path: Path) -> None:
+    (game,) = parse_games(text.encode(), name)
+    assert game.result == result
+    for format in ("sgf", "pgn", "ggf"):
+        write_games(str(tmp_path / f"y.{format}"), [game])
+        assert next(read_games(str(tmp_path / f"y.{format}"))).result == result
+    write_games(str(tmp_path / "y.wtb"), [game])
+    written = next(read_games(str(tmp_path / "y.wtb"))).result
+    assert written == (None if result is None else 2 * result)
+
+
+def test_a_win_without_discs_counts_for_ratings_and_in_the_index(tmp_path: Path) -> None:
+    base = tmp_path / "base.sgf"
+    base.write_text("".join(f"(;GM[2]PB[Ann]PW[Bob]RE[{won}+R];B[fe];W[df])\n" for won in "BBW"))
+    assert find_player(read_games(str(base)), "Ann").rating > 1500
+    build([str(base)], str(tmp_path / "games.index"), pytest.fail, lambda *told: None)
+    (move,) = GamesIndex(str(tmp_path / "games.index")).look_up(*START[:2]).moves
+    assert (move.wins, move.draws, move.losses) == (2, 0, 1)
+    assert [winner(score) for score in (1, -1, 12, 0, None)] == ["Black", "White", "Black +12", "draw", ""]
+    assert [discs_text(BlackScore(score)) for score in (1, -1, 12, 0)] == ["1-0", "0-1", "38-26", "32-32"]

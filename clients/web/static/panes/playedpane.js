@@ -90,7 +90,9 @@ export class PlayedPane {
 
   /** @param {any} one */
   game(one) {
-    const result = one.result === null ? "?" : `${32 + one.result / 2}–${32 - one.result / 2}`;
+    // 1 and -1 are wins without discs.
+    const points = Math.abs(one.result ?? 0) === 1 ? [(1 + one.result) / 2, (1 - one.result) / 2] : [32 + one.result / 2, 32 - one.result / 2];
+    const result = one.result === null ? "?" : points.join("–");
     const open = { class: "open", text: `${one.black || "?"} – ${one.white || "?"}`, onclick: () => this.open(one) };
     return this.pair(open, [result, one.move], [one.year, one.event, one.file].filter(Boolean).join(" · "));
   }
