@@ -46,8 +46,8 @@ class Engine:
     ``level`` (0 to 60) applies to searches that give no other. ``threads`` (default: all processors) search together,
     or in `analyze_many` a board each. The table has 2**``hash_bits`` entries of 16 bytes. ``eval_file`` names other
     weights, ``book`` a file of any book format, or ``builtin`` for the book that ships. The book is only read. With a
-    ``strength``, a rating from 100 to 2700, `best_move` errs as people of that rating do. The first engine on a machine
-    compiles its kernels, which takes about a minute and is reported on standard error.
+    ``strength``, a rating that the option `strength` takes, `best_move` errs as people of that rating do. The first
+    engine on a machine compiles its kernels, which takes about a minute and is reported on standard error.
 
     A board may be given as the text that `Board` reads. Any thread may call the methods; searches of one engine take
     turns, except in `analyze_many`. Raises `BadInput` (a `ValueError`) for arguments that cannot be used.
