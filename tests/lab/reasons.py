@@ -2,7 +2,7 @@
 
 Positions are drawn by lot from games, their moves searched, and the lines of the best move and of others measured.
 What the others lose, in discs, is fitted by least squares to the differences of the measures, for each stage of the
-game; a weight whose sign is against all teaching (`SIGNS`) is 0. A fifth of the positions is held out. ``--show``
+game; a weight whose sign is against all teaching (`SIGNS`) is 0. A fifth of the moves is held out. ``--show``
 prints losses of `GREAT` discs and more with their reasons instead.
 """
 
