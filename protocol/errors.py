@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 LONGEST_QUOTE = 60
+MOST_COMPLAINTS = 10
+"""The complaints about a file that are told; others are counted."""
 
 
 class BadInput(ValueError):
@@ -30,3 +34,23 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class Complaints:
+    """Passes the first complaints on to ``tell``, and at the end of the block the number of the others."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._count = 0
+
+    def __call__(self, line: str) -> None:
+        self._count += 1
+        if self._count <= MOST_COMPLAINTS:
+            self._tell(line)
+
+    def __enter__(self) -> Complaints:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._count > MOST_COMPLAINTS:
+            self._tell(f"and {self._count - MOST_COMPLAINTS:,} more")

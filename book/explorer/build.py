@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games import bases, wthor
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
@@ -49,10 +49,17 @@ def build(
 ) -> IndexAccount:
     """Make the index ``target`` of the games of files and folders; an old file stays until the new one is whole.
 
-    What cannot be read is left out, and ``complain`` gets a line about it. ``progress`` gets what is counted, the
-    number done and the total. Raises `BadInput` as `bases.game_files` does or if there is no game, and `OSError`.
+    What cannot be read is left out, and ``complain`` gets lines about the first ones and their number. ``progress``
+    gets what is counted, the number done and the total. Raises `BadInput` as `bases.game_files` does or if there is no
+    game, and `OSError`.
     """
-    sources = bases.game_files(paths)
+    with Complaints(complain) as few:
+        return _build(bases.game_files(paths), target, few, progress)
+
+
+def _build(
+    sources: list[str], target: str, complain: Callable[[str], None], progress: Callable[[str, int, int], None]
+) -> IndexAccount:
     reader = _Reader(complain)
     for number, source in enumerate(sources):
         progress("files read", number, len(sources))

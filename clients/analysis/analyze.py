@@ -14,7 +14,7 @@ from desdaemon.clients.arguments import Parser, check_writable, print_text, real
 from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
@@ -161,9 +161,10 @@ def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
     games are reported on the way.
     """
     wanted = name_test(options.player)
-    for game in games_of(options.words, _mention):
-        if wanted(game.record.black) or wanted(game.record.white):
-            yield game
+    with Complaints(_mention) as few:
+        for game in games_of(options.words, few):
+            if wanted(game.record.black) or wanted(game.record.white):
+                yield game
 
 
 def _named(options: argparse.Namespace) -> str:

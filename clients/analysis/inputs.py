@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, game_files, parse_games, read_games, unpacked
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.records import Complain, GameRecord
@@ -42,16 +42,18 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
 
 
 def games_in(paths: list[str], bad: Complain) -> Iterator[FileGame]:
-    """Yield the games of files, and of the files in and below folders. ``bad`` is called with a line for each game, and
-    for each file, that cannot be read. Raises `BadInput` if a path does not exist, or if there is no file.
+    """Yield the games of files, and of the files in and below folders. ``bad`` is called with a line for each of the
+    first games and files that cannot be read, and one for the others. Raises `BadInput` if a path does not exist, or
+    if there is no file.
     """
     line = ProgressLine()
-    for path in game_files(paths):
-        line.show(f"reading {path}")
-        try:
-            yield from read_games(path, bad)
-        except BadInput as error:
-            bad(str(error))
+    with Complaints(bad) as few:
+        for path in game_files(paths):
+            line.show(f"reading {path}")
+            try:
+                yield from read_games(path, few)
+            except BadInput as error:
+                few(str(error))
     line.clear()
 
 

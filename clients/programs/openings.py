@@ -15,7 +15,7 @@ from functools import partial
 from importlib import resources
 from typing import NamedTuple
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import content_of, extension_of, read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import xot
@@ -154,8 +154,9 @@ def openings_of_file(path: str, plies: int = 60) -> Openings:
 
 
 def _cut(path: str, plies: int) -> Iterator[GameRecord]:
-    for game in read_games(path, partial(logs.message, program="desdaemon match")):
-        yield GameRecord(game.record.initial, game.record.moves[:plies])
+    with Complaints(partial(logs.message, program="desdaemon match")) as few:
+        for game in read_games(path, few):
+            yield GameRecord(game.record.initial, game.record.moves[:plies])
 
 
 def _positions(path: str) -> list[GameRecord]:

@@ -9,7 +9,7 @@ from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_names, number_within
 from desdaemon.protocol.commands.text import BASE_COMMANDS
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import FileGame, append_to_file, read_games, write_games
 from desdaemon.protocol.games.formats import fen_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
@@ -44,10 +44,11 @@ class _BaseCommand(NamedTuple):
 
     def games(self, path: str) -> Iterator[FileGame]:
         """Yield the games of a file until a stop; report and skip unreadable ones."""
-        for game in read_games(path, self.context.warn):
-            if self.search.stopped:
-                return
-            yield game
+        with Complaints(self.context.warn) as few:
+            for game in read_games(path, few):
+                if self.search.stopped:
+                    return
+                yield game
 
     def say_written(self, count: int, what: str, path: str) -> None:
         """Report that ``count`` games or positions (``what``, in the singular) were written to ``path``."""

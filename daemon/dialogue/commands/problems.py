@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from desdaemon.core.searchers import Solver, SolverSearches, searchers
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput, Unfinished, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, move_text, moves_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_lines, problem_text
@@ -89,8 +89,8 @@ def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:
     """Yield the problems of an OBF file; report and skip unreadable lines. Raises `OSError` if the file cannot be
     opened or read.
     """
-    with _opened(path) as file:
-        yield from _problems(context, file, path)
+    with _opened(path) as file, Complaints(context.warn) as few:
+        yield from _problems(few, file, path)
 
 
 def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
@@ -117,7 +117,8 @@ def solve_file(context: CommandContext, path: str, wrong: str = "") -> None:
 
     with ExitStack() as stack:
         file = stack.enter_context(_opened(path))
-        problems = counted(_problems(context, file, path))
+        few = stack.enter_context(Complaints(context.warn))
+        problems = counted(_problems(few, file, path))
         search = stack.enter_context(context.session.interrupt.searching(bounded=True))
         if verbose == 1:
             context.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
@@ -168,10 +169,6 @@ def _searched(
     return solver.solved((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
 
 
-_LARGEST_PACKED = 1 << 26
-"""Bytes of the largest packed file of problems that is read."""
-
-
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedReader]:
     # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
@@ -180,29 +177,28 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
         yield file
 
 
-def _unpacked(file: io.BufferedReader, path: str) -> IO[bytes]:
-    """Return a file itself, or what a packed one holds. Waits for its first bytes."""
-    # The module reads files of games, which few dialogues do.
-    from desdaemon.protocol.games import bases
-
-    if not packed.packing(file.peek(packed.LONGEST_MAGIC)):
-        return file
-    return io.BytesIO(bases.unpacked(file.read(_LARGEST_PACKED), path))
-
-
-def _problems(context: CommandContext, opened: io.BufferedReader, path: str) -> Iterator[Problem]:
-    for number, line in problem_lines(_lines(context, _unpacked(opened, path), path)):
+def _problems(bad: Callable[[str], None], opened: io.BufferedReader, path: str) -> Iterator[Problem]:
+    for number, line in problem_lines(_lines(bad, opened, path)):
         try:
             problem = parse_problem(line)
         except BadInput as error:
-            context.warn(f"{path}, line {number}: {error}")
+            bad(f"{path}, line {number}: {error}")
             continue
         if problem:
             yield problem
 
 
-def _lines(context: CommandContext, file: IO[bytes], path: str) -> Iterator[str]:
-    """Yield the lines of a file, "" for one that cannot be read, with a warning."""
+def _lines(bad: Callable[[str], None], opened: io.BufferedReader, path: str) -> Iterator[str]:
+    """Yield the lines of a file, packed or not, "" for one that cannot be read, with a complaint. Raises `BadInput` if
+    the file cannot be unpacked.
+    """
+    try:
+        yield from _read_lines(bad, packed.opened(opened), path)
+    except packed.CannotUnpack as error:
+        raise BadInput(f"{quoted(path)}: {error}") from None
+
+
+def _read_lines(bad: Callable[[str], None], file: io.BufferedReader, path: str) -> Iterator[str]:
     number = 0
     while data := file.readline(LONGEST_PROBLEM):
         number += 1
@@ -214,11 +210,11 @@ def _lines(context: CommandContext, file: IO[bytes], path: str) -> Iterator[str]
                 raise BadInput(f"too long for a problem: more than {LONGEST_PROBLEM} bytes")
             yield data.decode("utf-8", "backslashreplace")
         except BadInput as error:
-            context.warn(f"{path}, line {number}: {error}")
+            bad(f"{path}, line {number}: {error}")
             yield ""
 
 
-def _skip_line(file: IO[bytes]) -> None:
+def _skip_line(file: io.BufferedReader) -> None:
     while (data := file.readline(LONGEST_PROBLEM)) and not data.endswith(b"\n"):
         pass
 
@@ -319,7 +315,8 @@ def wtest(context: CommandContext, argument: str) -> None:
 
     if not argument:
         raise BadInput("wtest: expected the name of a WTHOR file")
-    base = read_wthor(file_name(argument), context.warn)
+    with Complaints(context.warn) as few:
+        base = read_wthor(file_name(argument), few)
     depth = base.header.depth
     games = wrong = 0
     with context.session.interrupt.searching(bounded=True) as search:
