@@ -9,7 +9,7 @@ from dialogue import Dialogue
 
 from desdaemon.book.explorer.build import build
 from desdaemon.clients.analysis import analyze
-from desdaemon.clients.match.openings import openings_of_file
+from desdaemon.clients.programs.openings import openings_of_file
 from desdaemon.protocol.errors import MOST_COMPLAINTS
 
 WRONG = 1234
