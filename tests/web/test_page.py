@@ -255,3 +255,41 @@ def test_every_text_is_there_in_every_language(visit: Visit) -> None:
             assert await tab.evaluate(NAMELESS) == []
 
     visit(talk, hints=False)
+
+
+SMALL = """(() => {
+    const small = [];
+    for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {
+        desdaemon.pane(pane);
+        for (const one of document.querySelectorAll("body *")) {
+            const own = [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+            if (!own || !one.checkVisibility() || one.closest(".away")) continue;
+            const size = parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1);
+            if (size < 11) small.push([pane, one.outerHTML, size]);
+        }
+    }
+    return small;
+})()"""
+"""Text that is smaller than 11 pixels, by pane."""
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+def test_no_text_is_small_and_board_and_pane_are_equally_wide(width: int, visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.resize(width, 800)
+        await tab.until("document.querySelectorAll('.hint small:not(:empty)').length > 2")
+        assert await tab.evaluate(SMALL) == []
+        # The longest depth stays on its square.
+        wide = await tab.evaluate(
+            """[...document.querySelectorAll(".hint small:not(:empty)")].filter(one => {
+                one.textContent = "16@73%";
+                return one.getBoundingClientRect().width > one.closest(".square").clientWidth;
+            }).length"""
+        )
+        assert wide == 0
+        if width < 1000:
+            widths = await tab.evaluate("['.play', '.panes'].map(one => document.querySelector(one).offsetWidth)")
+            assert widths[0] == widths[1]
+        assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+
+    visit(talk, "#m=f5d6c3")

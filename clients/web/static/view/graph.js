@@ -9,10 +9,10 @@ import { signed, svg } from "./dom.js";
 
 const WIDTH = 760;
 const HEIGHT = 230;
-const LEFT = 40;
-const RIGHT = 12;
-const TOP = 12;
-const BOTTOM = 34;
+const LEFT = 52;
+const RIGHT = 18;
+const TOP = 16;
+const BOTTOM = 40;
 /** Least number of plies on the axis. */
 const LEAST = 20;
 
