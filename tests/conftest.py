@@ -5,6 +5,7 @@ import ctypes
 import gc
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -40,12 +41,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """On Windows, do not even import the files that are marked `posix` as a whole: they import what only POSIX has."""
+    if sys.platform != "win32" or collection_path.suffix != ".py":
+        return None
+    return re.search(r"^pytestmark = .*\bposix\b", collection_path.read_text("utf-8"), re.MULTILINE) is not None or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first; leave out what is about compiled code, or too slow without it, where kernels run as
     Python.
     """
     from desdaemon.engine.compiler import INTERPRETED
 
+    if sys.platform == "win32":
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(pytest.mark.skip(reason="needs POSIX"))
     tests = Path(__file__).parent
     ranks = {name: rank for rank, name in enumerate(_FOLDERS)}
     items.sort(key=lambda item: ranks.get(item.path.relative_to(tests).parts[0], len(ranks)))

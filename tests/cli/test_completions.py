@@ -17,7 +17,7 @@ from desdaemon.extras.completions import FILES
 
 TIMEOUT_S = 60
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.posix, pytest.mark.slow]
 
 WHOLE = [
     ("desdaemon mat", "ch"),

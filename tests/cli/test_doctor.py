@@ -66,6 +66,7 @@ def test_a_healthy_machine(apart: Path) -> None:
     assert list(apart.iterdir()) == [], "nothing is made"
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("kind", ["read-only", "a file"])
 def test_a_cache_that_cannot_be_written(apart: Path, kind: str) -> None:
     folder = "/proc/desdaemon" if kind == "read-only" else str(apart / "file")

@@ -75,6 +75,7 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_a_pipe(name: str) -> None:
     process = child(name, "--depth", "2", "--json", "-", stdin=subprocess.PIPE)
@@ -126,6 +127,7 @@ def test_a_pass_before_the_first_move_that_is_not_judged_is_left_out() -> None:
             assert len(part.steps) == len(part.game.record.moves) == ply
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_prints_what_was_found(number: signal.Signals, tmp_path: Path) -> None:
     """The last moves of a game are solved at once, the first ones of the next not while a test runs."""

@@ -244,6 +244,7 @@ def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         connect()
 
 
+@pytest.mark.posix
 def test_key_files_that_cannot_be_used(tmp_path: Path) -> None:
     file = tmp_path / "me.key"
     with pytest.raises(DaemonError, match="forbidden"):
@@ -290,6 +291,7 @@ def test_a_task_that_is_cancelled_cancels_its_request(daemon: PretendedDaemon, e
     run(work())
 
 
+@pytest.mark.posix
 def test_a_client_inherited_over_a_fork_says_so(daemon: PretendedDaemon, endpoint: str, client: Client) -> None:
     handle = client.start("held")
     reading, writing = os.pipe()
@@ -343,6 +345,7 @@ def test_a_closed_client_says_so(daemon: PretendedDaemon, endpoint: str) -> None
     run(work())
 
 
+@pytest.mark.posix
 def test_closing_fails_what_is_in_flight_and_leaves_nothing(daemon: PretendedDaemon, endpoint: str) -> None:
     def closed_in_flight() -> None:
         client = Client.connect(endpoint)

@@ -101,6 +101,7 @@ def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
 # The command line
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -186,6 +187,7 @@ def write_password(folder: Path) -> None:
     path.chmod(0o600)
 
 
+@pytest.mark.posix
 @pytest.mark.compiled
 def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
     async def scene() -> None:
@@ -209,6 +211,7 @@ def test_the_program_plays_and_ends_after_its_matches(tmp_path: Path) -> None:
     run(scene())
 
 
+@pytest.mark.posix
 @pytest.mark.compiled
 def test_finished_games_go_into_a_book_when_told(tmp_path: Path) -> None:
     new = Book(BookOptions(level=1, min_empties=50))
@@ -237,6 +240,7 @@ def test_finished_games_go_into_a_book_when_told(tmp_path: Path) -> None:
         assert sum(table.results(table.find(*BOOK_START))) == 2
 
 
+@pytest.mark.posix
 @pytest.mark.compiled
 def test_edax_s_options_are_read_from_its_file(tmp_path: Path) -> None:
     async def scene() -> None:
@@ -301,6 +305,7 @@ async def with_output(out: int, arguments: tuple[str, ...], folder: Path) -> asy
     )
 
 
+@pytest.mark.posix
 def test_a_program_whose_output_nobody_reads_hears_ctrl_c(tmp_path: Path) -> None:
     told = asyncio.Event()
 
@@ -365,6 +370,7 @@ def test_a_server_that_does_not_read_is_given_up(tmp_path: Path) -> None:
     run(scene())
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.org", "..."])
 def test_a_host_that_cannot_be_ends_the_program(host: str, tmp_path: Path) -> None:
     async def scene() -> None:
@@ -379,6 +385,7 @@ def test_a_host_that_cannot_be_ends_the_program(host: str, tmp_path: Path) -> No
     run(scene())
 
 
+@pytest.mark.posix
 def test_a_full_disk_as_standard_output_ends_the_program(tmp_path: Path) -> None:
     async def scene() -> None:
         async with serving(let_in, tmp_path) as arguments:
@@ -391,6 +398,7 @@ def test_a_full_disk_as_standard_output_ends_the_program(tmp_path: Path) -> None
     run(scene())
 
 
+@pytest.mark.posix
 @pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
@@ -427,6 +435,7 @@ def test_two_programs_play_fifty_matches(kind: str, tmp_path: Path) -> None:
         assert [float(result) for result in told] == results
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_edax_plays_against_us(tmp_path: Path) -> None:
     (edax,) = programs("edax")
@@ -474,6 +483,7 @@ def test_edax_plays_against_us(tmp_path: Path) -> None:
     assert [float(game.told) for game in games] == [game.discs for game in games]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("file", "text"), [("edax.ini", "ggs-password = x"), ("config.toml", 'ggs-password = "x"')])
 def test_a_password_that_others_may_read_is_not_used(
     file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -155,6 +155,7 @@ def named(tmp_path: Path, line: str) -> list[str]:
     return [str(script)]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("protocol", ["gtp", "nboard", "text"])
 def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the program, on a busy machine, takes longer than usual."""
@@ -162,12 +163,14 @@ def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: p
     assert detected_protocol(named(tmp_path, f"exec {fake(protocol)}")) == protocol
 
 
+@pytest.mark.posix
 def test_a_program_that_ends_at_a_line_of_gtp_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 60.0)
     line = f"read first; case $first in nboard*) echo set myname X; exec {fake('nboard')};; esac"
     assert detected_protocol(named(tmp_path, line)) == "nboard"
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("protocol", ["gtp", "nboard"])
 def test_a_program_that_starts_slowly_is_told_and_waited_for(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -180,6 +183,7 @@ def test_a_program_that_starts_slowly_is_told_and_waited_for(
     assert re.fullmatch('".*engine" has answered neither GTP nor NBoard\'s protocol in 0.1 s: waiting', line)
 
 
+@pytest.mark.posix
 def test_a_program_that_says_nothing_is_taken_for_a_text_dialogue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,6 +437,7 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
     assert "(program 1 ms for each move: 0.0 there, 5000.0 here)" in capsys.readouterr().err
 
 
+@pytest.mark.posix
 def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     code = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
@@ -641,6 +646,7 @@ def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
         assert (found["games"], found["pairings"][0]["faults"]) == (8, [{}, {}])
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("held", ["stdout", "stderr"])
 def test_nobody_needs_to_read_what_a_match_says(held: str, tmp_path: Path) -> None:
     """Its files are written, and Ctrl-C ends it."""

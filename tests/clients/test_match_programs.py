@@ -42,6 +42,7 @@ def journal_lines(folder: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("stage", list(STAGES))
@@ -81,6 +82,7 @@ def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, t
             stream.close()
 
 
+@pytest.mark.posix
 def test_no_program_is_started_after_a_stop() -> None:
     groups = ProcessGroups()
     process = EngineProcess(command_of(fake("gtp")), groups=groups)
@@ -140,6 +142,7 @@ def test_a_program_that_fails_every_game_stops_the_match(tmp_path: Path, capsys:
     assert found["pairings"][0]["elo"] is None
 
 
+@pytest.mark.posix
 def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says so, and what was played is reported."""
 
@@ -157,6 +160,7 @@ def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert "expected a regular file" in capsys.readouterr().err
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device without room")
 def test_standard_output_without_room(tmp_path: Path) -> None:
     saved = tmp_path / "games.txt"

@@ -366,6 +366,7 @@ def test_tables_fit_80_columns_however_long_the_names(capsys: pytest.CaptureFixt
         assert "a progra...name; 1.0" in out
 
 
+@pytest.mark.posix
 def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the program, of files that its command line names, and of what it calls itself."""
     program, weights, journal = tmp_path / "program", tmp_path / "weights.dat", tmp_path / "journal"
@@ -475,6 +476,7 @@ def test_no_games_have_no_score() -> None:
     assert json_report(found, {}, [{}, {}])["pairings"][0]["score"] is None
 
 
+@pytest.mark.posix
 def test_a_program_that_calls_itself_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A server's name tells its version where no file does."""
     word, journal = tmp_path / "word", tmp_path / "journal"
@@ -585,6 +587,7 @@ def test_a_game_that_is_played_out_has_no_mark(tmp_path: Path) -> None:
     assert ":" not in ggf.partition("RE[")[2].partition("]")[0]
 
 
+@pytest.mark.posix
 def test_a_tournament_goes_on_without_programs_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One crashes in every game, one never starts: both lose all games, without being started again and again."""
     account, journal, page = tmp_path / "account.json", tmp_path / "journal", tmp_path / "page"

@@ -137,6 +137,7 @@ def test_what_does_not_go_with_a_tuning(arguments: list[str], line: str, capsys:
 CODE = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
 
 
+@pytest.mark.posix
 def test_a_tuning_that_is_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No pair is played twice, what was learned is learned again, and the journal has the values."""
     journal = tmp_path / "journal"

@@ -19,6 +19,8 @@ from desdaemon.protocol.system import files
 
 OLD = "old" * 5000
 
+pytestmark = pytest.mark.posix
+
 
 def test_an_analysis_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     page = tmp_path / "x.html"

@@ -20,6 +20,8 @@ from waits import until
 
 from desdaemon.clients.shell import Shell
 
+pytestmark = pytest.mark.posix
+
 SCRIPT = str(SUPPORT / "fake_daemon.py")
 
 

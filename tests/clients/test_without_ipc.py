@@ -28,6 +28,7 @@ WITHOUT_IPC = (
 )
 
 
+@pytest.mark.posix
 def test_a_client_finds_the_daemon_and_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = tmp_path / "keys"
     served = Served(tmp_path, "--keys", str(keys), program=WITHOUT_IPC)

@@ -115,6 +115,7 @@ def test_the_book_of_the_document_is_begun_by_commands_there_are() -> None:
     assert [line.split()[:2] for line in given.splitlines()] == [line.split()[:2] for line in BOOK.splitlines()[:-1]]
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_on_one_machine(folder: Folder) -> None:
     scheduler, worker, owner = scheduler_first("cluster worker tcp://127.0.0.1:8786 --threads 4")
@@ -131,6 +132,7 @@ def test_on_one_machine(folder: Folder) -> None:
     assert status.count("same program") == 2
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
 def test_with_keys_and_a_job_that_has_an_end(folder: Folder) -> None:

@@ -180,6 +180,7 @@ def test_a_worker_that_answers_wrong_is_found_by_a_second_one(cluster: Cluster, 
     assert owner.found(searches) == owner.expected(searches)
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_check_by_a_worker_that_goes_is_done_by_whoever_is_left(cluster: Cluster, owner: Owner) -> None:
     """A check is for the worker that did not answer first: were it to wait for that one it would wait for ever."""
@@ -195,6 +196,7 @@ def test_a_check_by_a_worker_that_goes_is_done_by_whoever_is_left(cluster: Clust
     assert found == owner.expected(searches)
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_position_that_workers_die_of_is_searched_at_home_and_told(cluster: Cluster, owner: Owner) -> None:
     searches = easy_searches(12, 4)
@@ -281,6 +283,7 @@ def interrupted(dialogue: subprocess.Popen[str]) -> str:
     return said
 
 
+@pytest.mark.posix
 def test_a_command_without_workers_says_so_and_a_stop_ends_it(cluster: Cluster, tmp_path: Path) -> None:
     dialogue = begun(cluster, tmp_path / "own.book", f"{GROWTH}\nbook info\nquit\n")
     assert dialogue.stdout
@@ -291,6 +294,7 @@ def test_a_command_without_workers_says_so_and_a_stop_ends_it(cluster: Cluster, 
     assert "positions" in said.partition("stopped")[2]
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_stop_ends_long_searches_of_the_workers(cluster: Cluster, owner: Owner, tmp_path: Path) -> None:
     cluster.add("one")
@@ -305,6 +309,7 @@ def test_a_stop_ends_long_searches_of_the_workers(cluster: Cluster, owner: Owner
 # Keys
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
 def test_the_keys_of_the_cluster_are_needed(tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ def test_what_is_damaged_before_its_results_is_no_batch(tmp_path: Path) -> None:
 # --- full disks
 
 
+@pytest.mark.posix
 def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "RETRY_S", 0.05)
     write = os.write

@@ -390,6 +390,7 @@ def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
         dialogue.books.close()
 
 
+@pytest.mark.posix
 def test_a_book_that_was_in_use_is_overwritten_and_one_in_use_is_not(dialogue: BookDialogue, tmp_path: Path) -> None:
     mine, copy = tmp_path / "my.book", tmp_path / "copy.book"
     dialogue.say("book new 1 4")

@@ -104,6 +104,7 @@ def new_book(path: Path, *commands: str) -> None:
 DEVIATE = "book deviate 3 5"
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) -> None:
     path = tmp_path / "b.book"

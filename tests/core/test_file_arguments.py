@@ -95,6 +95,7 @@ def test_two_books_are_compared(daemon: Operated) -> None:
     assert daemon.final("book.diff", {"file": "a.dat", "other": "inner/b.txt"})["only_first"] == 0
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("op", ["book.add", "book.check"])
 @pytest.mark.parametrize(
     ("files", "number"),
@@ -141,6 +142,7 @@ OUTSIDE = ["../x.txt", "./../x.txt", "inner/../../x.txt", "~/x.txt", "/etc/passw
 OUTSIDE += ["out", "out/x.txt", "link.txt", "link.txt/../x.txt"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("outside", OUTSIDE)
 def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: str) -> None:
     beyond = data.parent / "beyond"
@@ -163,6 +165,7 @@ def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: st
     assert (beyond / "x.txt").read_text().count("\n") == 2
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("pattern", ["out/*", "*/x.txt", "l*.txt", "inner/..*/*"])
 def test_patterns_and_folders_that_lead_outside(daemon: Operated, data: Path, pattern: str) -> None:
     beyond = data.parent / "beyond"
@@ -206,6 +209,7 @@ WRITERS: dict[str, Callable[[Operated, str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("by", WRITERS)
 def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Path, by: str) -> None:
     daemon.final("book.save", {"file": "other.book"})

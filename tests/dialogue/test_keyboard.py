@@ -19,6 +19,8 @@ from live import COMMAND, TIMEOUT
 
 from desdaemon.dialogue.terminal import PromptingOutput
 
+pytestmark = pytest.mark.posix
+
 MUST_PASS = "OX------" + "-" * 56 + " X"
 CTRL_C, CTRL_D, UP, LEFT, TAB = b"\x03", b"\x04", b"\x1b[A", b"\x1b[D", b"\t"
 

@@ -108,6 +108,7 @@ def test_a_finished_game_is_judged_exactly(dialogue: Dialogue) -> None:
             assert int(other[1]) <= max(exact.values())
 
 
+@pytest.mark.posix
 @pytest.mark.compiled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the system in the way of Linux")
 def test_stopped_searches_leave_no_thread_and_no_descriptor() -> None:

@@ -220,6 +220,7 @@ def test_the_compiler_does_not_import_from_the_current_folder(
     assert small.answer() == 5
 
 
+@pytest.mark.posix
 def test_the_compiler_ends_with_its_parent(tmp_path: Path) -> None:
     """Killed, a program leaves no compiler at work."""
     code = IMPORT + (
@@ -240,6 +241,7 @@ def test_the_compiler_ends_with_its_parent(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.posix
 def test_compiled_once(small: Small, cache: Path, compilations: Compilations) -> None:
     assert small.answer() == 5
     assert small.answer() == 5
@@ -353,6 +355,7 @@ def test_compiling_tells_its_progress_and_removes_old_files(small: Small, cache:
     assert other.exists()
 
 
+@pytest.mark.posix
 def test_cache_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DESDAEMON_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -371,6 +374,7 @@ def test_cache_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert library.cache_folder() is None
 
 
+@pytest.mark.posix
 def test_folders_that_others_can_write_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -387,6 +391,7 @@ def test_folders_that_others_can_write_are_not_used(
     assert "no folder to keep what is compiled in" in said[1]
 
 
+@pytest.mark.posix
 def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Compilations) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DESDAEMON_CACHE_DIR", "/dev/null/none")
@@ -472,6 +477,7 @@ def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
     assert capsys.readouterr().err.startswith("desdaemon: compiled the small")
 
 
+@pytest.mark.posix
 def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
     """And the compiler with it."""
     environment = {**os.environ, "DESDAEMON_CACHE_DIR": str(tmp_path)}

@@ -64,6 +64,7 @@ def test_fresh_and_kept_weights_are_the_same(
     assert [path.name for path in cache.iterdir()] == [kept.name]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("place", [0, 8192, 1 << 24, -1])
 def test_a_damaged_expansion_is_made_again_and_said_once(
     engine: library.Library,

@@ -116,6 +116,7 @@ def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
             assert f"desdaemon/{folder}/{path.name}" in names
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_archives_are_the_same_bytes_wherever_and_whenever_they_are_made(tmp_path: Path) -> None:
     """From a copy with other times and permissions, in another folder."""

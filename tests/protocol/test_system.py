@@ -23,6 +23,8 @@ from full_disk import room_for
 from desdaemon.protocol.system import files, folders, locks, logs
 from desdaemon.protocol.system.output import MOST_WAITING, UnreadOutput
 
+pytestmark = pytest.mark.posix
+
 # --- files
 
 

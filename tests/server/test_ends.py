@@ -60,6 +60,7 @@ def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
     assert lone.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.posix
 def test_two_interrupts_end_it_at_once(lone: Served) -> None:
     with Peer(lone.ipc) as peer:
         load(peer)
@@ -106,6 +107,7 @@ def test_a_first_start_can_be_ended_while_the_book_is_compiled(tmp_path: Path) -
     assert {line.split()[1] for line in served.log.read_text().splitlines()} == {"info"}
 
 
+@pytest.mark.posix
 def test_only_its_user_can_reach_it(lone: Served) -> None:
     assert lone.runtime.stat().st_mode & 0o777 == 0o700
     assert (lone.runtime / "connection.json").stat().st_mode & 0o777 == 0o600

@@ -53,6 +53,7 @@ def client(served: Served, name: str) -> Client:
     return Client.connect(served.tcp, key=key_file(served, name))
 
 
+@pytest.mark.posix
 def test_the_role_comes_with_the_key(locked: Served) -> None:
     for role in ("reader", "editor", "admin"):
         assert key_file(locked, role).stat().st_mode & 0o777 == 0o600
@@ -100,6 +101,7 @@ def exchanged(text: str, name: str, key: str) -> str:
     return "".join(lines)
 
 
+@pytest.mark.posix
 def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served) -> None:
     stranger = [part.decode() for part in zmq.curve_keypair()]
     good = key_file(locked, "reader").read_text()
@@ -261,6 +263,7 @@ def state_outside(served: Served) -> dict[str, tuple[int, int]]:
     }
 
 
+@pytest.mark.posix
 def test_no_text_command_leaves_the_data_folder(locked: Served) -> None:
     names = [name for name in outside_names(locked) if "\0" not in name]
     before = state_outside(locked)

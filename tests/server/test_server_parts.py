@@ -91,6 +91,7 @@ def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
     assert cache.get(canonical(*START[:2]), 2, 10, 87)
 
 
+@pytest.mark.posix
 def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
     cache = AnalysisCache(20_000)
     positions = [game(seed, 20) for seed in range(300)]
@@ -159,6 +160,7 @@ def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path
 # --- keys
 
 
+@pytest.mark.posix
 def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) -> None:
     keys = KeyStore(str(tmp_path / "keys"))
     keys.new("anna", "admin")
@@ -168,6 +170,7 @@ def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) ->
         keys.allowed()
 
 
+@pytest.mark.posix
 def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "keys")
     assert keys_main(["new", "anna", "--role", "editor", "--keys", folder]) == 0
@@ -215,6 +218,7 @@ def test_a_key_that_came_and_went_between_two_looks_is_noticed(tmp_path: Path) -
     assert not acceptor.keys_changed()
 
 
+@pytest.mark.posix
 def test_a_list_that_cannot_be_used_for_a_while_is_noticed_twice(tmp_path: Path) -> None:
     keys = KeyStore(str(tmp_path / "keys"))
     keys.new("anna", "admin")
@@ -226,6 +230,7 @@ def test_a_list_that_cannot_be_used_for_a_while_is_noticed_twice(tmp_path: Path)
         assert not acceptor.keys_changed()
 
 
+@pytest.mark.posix
 def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     keys = KeyStore(str(tmp_path / "keys"))
     keys.server()
@@ -277,6 +282,7 @@ def test_a_client_with_keys_that_do_not_fit_is_told(tmp_path: Path) -> None:
             connect("tcp://127.0.0.1:1", key=path)
 
 
+@pytest.mark.posix
 def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     keys = KeyStore(str(tmp_path))
     (tmp_path / "allowed").write_text("anna editor\n")
@@ -288,6 +294,7 @@ def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> No
 # --- folders, log, notices
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["", "/x", "..", "a/../../b", "~", "~x/y", "a\0b", "out/x", "out", "pipe", "x" * 5000])
 def test_names_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "in"
@@ -299,6 +306,7 @@ def test_names_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
     assert confined("new/x", str(folder)) == folder / "new" / "x"
 
 
+@pytest.mark.posix
 def test_a_private_folder_is_ones_own(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     private_folder(str(folder))

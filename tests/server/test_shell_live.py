@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from served import ROOT, Peer, Served, heed_signals
 from waits import until
 
 LINES = [part for line in ("level 60", "book-usage off", "verbose 2", "hint", "moves") for part in ("-c", line)]
 
 
+@pytest.mark.posix
 def test_an_interrupt_shows_what_was_found(daemon: Served) -> None:
     with (
         subprocess.Popen(

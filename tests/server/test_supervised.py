@@ -61,6 +61,7 @@ def daemon_pid(served: Served) -> int:
         return 0
 
 
+@pytest.mark.posix
 def test_a_killed_daemon_is_restarted_and_clients_go_on(tmp_path: Path) -> None:
     with serving(tmp_path, "--supervise") as served, Client.connect(served.ipc, patience_s=60) as client:
         supervisor, first = served.process.pid, daemon_pid(served)
@@ -85,6 +86,7 @@ def test_a_killed_daemon_is_restarted_and_clients_go_on(tmp_path: Path) -> None:
     assert served.log.read_text().count("daemon died") == 2
 
 
+@pytest.mark.posix
 def test_signals_end_both(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         with serving(tmp_path / number.name, "--supervise") as served:
@@ -101,6 +103,7 @@ def test_shutdown_ends_both(tmp_path: Path) -> None:
         assert served.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.posix
 def test_a_group_that_is_killed_leaves_no_daemon(tmp_path: Path) -> None:
     """As `desdaemon web` ends the one that it has started, also when it is killed itself."""
     with serving(tmp_path, "--supervise") as served:

@@ -123,6 +123,7 @@ def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path
             reader.final("book.store", {"moves": "f5f6"})
 
 
+@pytest.mark.posix
 def test_status_while_the_book_is_opened(tmp_path: Path) -> None:
     fifo = tmp_path / "slow.book"
     os.mkfifo(fifo)

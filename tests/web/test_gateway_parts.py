@@ -35,6 +35,7 @@ from desdaemon.protocol.wire.messages import RequestError
 STATIC = ROOT / "clients" / "web" / "static"
 
 
+@pytest.mark.posix
 def test_the_key_of_cookies_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     key = lasting_key(folder, 1)

@@ -86,6 +86,7 @@ def test_a_page_that_is_replaced_is_shown(watched: Watched) -> None:
     page.write_bytes(old)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("what", ["link", "link to a page", "pipe", "device", "folder", "large", "unreadable"])
 def test_only_regular_files_of_the_folder_are_opened(what: str, watched: Watched, tmp_path: Path) -> None:
     """Nothing else is read, and the gateway goes on: a pipe would keep it waiting, a device fill its memory."""
@@ -125,6 +126,7 @@ def test_a_page_as_large_as_allowed_is_shown(watched: Watched) -> None:
     page.unlink()
 
 
+@pytest.mark.posix
 def test_a_folder_that_becomes_a_link_is_not_followed(watched: Watched, tmp_path: Path) -> None:
     moved, other = tmp_path / "moved", tmp_path / "other"
     other.mkdir()

@@ -268,6 +268,7 @@ def test_a_damaged_file_is_told_or_answers_wrongly_and_no_more(
     assert told > 30
 
 
+@pytest.mark.posix
 def test_a_killed_run_leaves_the_old_index(tmp_path: Path) -> None:
     write_games(str(tmp_path / "a.ggf"), [FileGame(random_game(1, 60))])
     target = tmp_path / "games.index"

@@ -92,6 +92,7 @@ def test_what_cannot_be_read_is_told_in_a_line(tmp_path: Path, asked: str, told:
     assert told in warnings[0]
 
 
+@pytest.mark.posix
 def test_a_missing_or_foreign_index_is_told(tmp_path: Path) -> None:
     (tmp_path / "foreign").write_bytes(bytes(5000))
     os.mkfifo(tmp_path / "pipe")

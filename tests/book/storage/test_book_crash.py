@@ -113,6 +113,7 @@ def saved(path: Path) -> bytes:
     return path.read_bytes()[snapshot.PAGE :]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("command", ["deviate", "learn"])
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_command_goes_on_to_the_same_bytes(command: str, kills: int, tmp_path: Path) -> None:

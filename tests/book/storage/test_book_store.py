@@ -581,6 +581,7 @@ while True:
 """
 
 
+@pytest.mark.posix
 def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     create_store(path, small_book()).close()

@@ -170,6 +170,7 @@ def somebody_else() -> Iterator[None]:
         os.seteuid(0)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("writable", ["", "lock", "lock journal"])
 def test_a_book_in_a_folder_of_somebody_else_is_opened_for_reading(writable: str) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -94,6 +94,7 @@ def play(site: Site, token: Path, games: int, *options: str, at_once: int = 1) -
     return said
 
 
+@pytest.mark.posix
 def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token: Path) -> None:
     """No move is sent out of turn: a pass of either side is a move of its own."""
     site = Site()
@@ -107,6 +108,7 @@ def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token:
     assert [game.refused for game in site.games.values()] == [0] * 4
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("cleanly", [False, True])
 def test_streams_that_end_are_asked_for_again_after_a_pause(token: Path, cleanly: bool) -> None:
     """Every stream ends in the middle of its twelfth line or after it, while two games run."""
@@ -117,6 +119,7 @@ def test_streams_that_end_are_asked_for_again_after_a_pause(token: Path, cleanly
     assert "trying again in 1 s" in said
 
 
+@pytest.mark.posix
 def test_it_slows_down_when_told(
     token: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +140,7 @@ def test_it_slows_down_when_told(
     assert "told to slow down" in lines[0]
 
 
+@pytest.mark.posix
 def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
     site = Site()
     # Before the bot comes: by the second one the first game might be over.
@@ -148,6 +152,7 @@ def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
     assert site.declined == {"second": "later", "chess": "variant"}
 
 
+@pytest.mark.posix
 def test_nobody_is_accepted_unless_told(token: Path) -> None:
     site = Site()
     with site.running(), running(site, token) as bot:
@@ -156,6 +161,7 @@ def test_nobody_is_accepted_unless_told(token: Path) -> None:
     assert not site.games
 
 
+@pytest.mark.posix
 def test_a_game_is_taken_up_after_a_kill(token: Path) -> None:
     site = Site()
     with site.running():
@@ -168,6 +174,7 @@ def test_a_game_is_taken_up_after_a_kill(token: Path) -> None:
     assert site.games["first"].status != "outoftime"
 
 
+@pytest.mark.posix
 def test_an_account_of_a_person_is_made_a_bot_only_when_told(token: Path) -> None:
     site = Site()
     site.title = ""
@@ -180,6 +187,7 @@ def test_an_account_of_a_person_is_made_a_bot_only_when_told(token: Path) -> Non
             until(lambda: site.title == "BOT", bot)
 
 
+@pytest.mark.posix
 def test_a_wrong_token_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("wrong")
@@ -191,6 +199,7 @@ def test_a_wrong_token_ends_it(tmp_path: Path) -> None:
         assert "No such token" in bot.stderr.read()
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_a_token_that_others_may_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from desdaemon.clients.bot.bot import main
@@ -424,6 +433,7 @@ def test_users_that_cannot_be_read_are_not_challenged(user: object) -> None:
     assert Seeking(bots=True).choice([user, {"id": "bob"}], "thebot", []) == "bob"
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("options", [("--offer", "5"), ("--offer", "0+3"), ("--rating", "9:1"), ("--challenge", "a/b")])
 def test_rules_for_challenges_that_cannot_be_read(
     token: Path, options: tuple[str, str], capsys: pytest.CaptureFixture[str]
@@ -479,6 +489,7 @@ def test_games_that_the_site_starts_are_played_so_many_at_a_time(most: int, caps
     assert capsys.readouterr().err.count("is not played: 100 games wait already") == 300 - len(at_once)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("unanswered", ["/game/game0/move", "/(accept|decline)$"])
 def test_a_request_without_an_answer_blocks_no_other_game(token: Path, unanswered: str) -> None:
     site = Site(unanswered=unanswered)
@@ -553,6 +564,7 @@ def test_a_game_without_news_is_given_up(line: bytes, monkeypatch: pytest.Monkey
         _Game(client, "one", "thebot", never).play(print)
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_nobody_needs_to_read_what_it_says(token: Path) -> None:
     site = Site()
@@ -609,6 +621,7 @@ def test_all_requests_wait_when_the_site_says_so(monkeypatch: pytest.MonkeyPatch
         thread.join()
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
     """Two at a time, while each stream breaks off after every thirtieth line.

@@ -117,6 +117,7 @@ def test_right_parameters_are_arguments_of_an_analysis() -> None:
 # Keys
 
 
+@pytest.mark.posix
 def test_keys_are_read_by_digest(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(f"# club\n\n{KEY} 600\n  another-key-of-16-and-more\t5  \n")
@@ -124,6 +125,7 @@ def test_keys_are_read_by_digest(tmp_path: Path) -> None:
     assert read_keys(str(file)) == {digest(KEY): 600, digest("another-key-of-16-and-more"): 5}
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("line", [KEY, f"{KEY} 0", f"{KEY} many", "short 5", f"{KEY} 5 6", "\u00e9" * 20 + " 5"])
 def test_a_line_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, line: str) -> None:
     file = tmp_path / "keys"
@@ -134,6 +136,7 @@ def test_a_line_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, line: st
     assert KEY not in str(refused.value)
 
 
+@pytest.mark.posix
 def test_keys_that_others_may_read_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(f"{KEY} 1\n")
@@ -285,6 +288,7 @@ def test_a_search_where_it_is_allowed(daemon: Served, tmp_path: Path) -> None:
         assert web.end() == 0
 
 
+@pytest.mark.posix
 def test_each_address_and_each_key_has_its_rate(daemon: Served, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.write_text(f"{KEY} 5\n")
@@ -303,6 +307,7 @@ def test_each_address_and_each_key_has_its_rate(daemon: Served, tmp_path: Path) 
         assert web.end() == 0
 
 
+@pytest.mark.posix
 def test_keys_alone_may_ask_where_addresses_may_not(daemon: Served, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.write_text(f"{KEY} 5\n")

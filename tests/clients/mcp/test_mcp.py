@@ -215,6 +215,7 @@ def greeting(number: int) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}) + "\n"
 
 
+@pytest.mark.posix
 def test_lines_that_are_no_messages_are_survived(daemon: Served) -> None:
     process = started(daemon.ipc)
     assert process.stdin
@@ -230,6 +231,7 @@ def test_lines_that_are_no_messages_are_survived(daemon: Served) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_a_signal_ends_it_while_its_input_is_open(daemon: Served, number: int) -> None:
     process = started(daemon.ipc)

@@ -1,0 +1,34 @@
+"""Tests say what they need: what only POSIX has is left out on Windows, and the rest can run there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from posix_needs import unmarked
+
+FILES = sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)})
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_needs_posix_says_so(path: Path) -> None:
+    assert unmarked(path) == [], f"{path.name}: @pytest.mark.posix is missing"
+
+
+def test_a_need_is_seen_through_helpers_and_fixtures(tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    need = "os.mkfifo('x')"
+    path.write_text(
+        f"@pytest.fixture\ndef pipe(): {need}\n"
+        "def helper(): return pipe\n"
+        "def test_by_fixture(pipe): pass\n"
+        "def test_by_helper(): helper()\n"
+        "def test_neither(): pass\n"
+        f"@pytest.mark.posix\ndef test_marked(): {need}\n"
+    )
+    assert unmarked(path) == ["test_by_fixture", "test_by_helper"]
+    path.write_text("import pty\ndef test_it(): pass\n")
+    assert unmarked(path) == ["test_it.py"]
+    path.write_text("import pty\npytestmark = pytest.mark.posix\ndef test_it(): pass\n")
+    assert unmarked(path) == []
