@@ -1,14 +1,12 @@
 """Connections whose handshake is not over: their limit, and which one is closed for a new one. A state machine.
 
-A peer that only opens connections must not keep others out. An honest handshake takes milliseconds, so one that has
-lasted `GIVES_WAY_S` gives way to a newcomer. Times are seconds of any clock.
+A peer that only opens connections must not keep others out, those of its own address neither. An honest handshake takes
+milliseconds, so that the oldest gives way to a newcomer. Times are seconds of any clock.
 """
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
-
-GIVES_WAY_S = 1.0
 
 ConnectionT = TypeVar("ConnectionT")
 
@@ -59,8 +57,8 @@ class HandshakeTable(Generic[ConnectionT]):
         return len(self._since) >= self._most
 
     def oldest(self, now: float, least_s: float, address: str = "") -> ConnectionT | None:
-        """Return the oldest connection, from ``address`` if given; None if none is older than ``least_s`` seconds. It
-        stays in the table.
+        """Return the oldest connection, from ``address`` if given; None if none is ``least_s`` seconds old. It stays in
+        the table.
         """
         oldest = next(iter(self._of_address.get(address, ()) if address else self._since), None)
-        return oldest if oldest is not None and now - self._since[oldest][0] > least_s else None
+        return oldest if oldest is not None and now - self._since[oldest][0] >= least_s else None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from desdaemon.server.handshakes import GIVES_WAY_S, HandshakeTable
+from desdaemon.server.handshakes import HandshakeTable
 from desdaemon.server.transport.connection import accepted
 from desdaemon.server.transport.poller import READ, Poller
 from desdaemon.server.transport.zmtp import OLD_ZMTP, SocketKind
@@ -98,10 +98,6 @@ class Newcomers:
         handler = partial(self._on_listening, acceptor, listening, kind)
         now = time.monotonic()
         for _ in range(_ACCEPTED_AT_ONCE):
-            if not self._make_room(now):
-                # Other newcomers wait in the system's queue.
-                self._pause(listening, handler)
-                return
             try:
                 newcomer = accepted(listening)
             except OSError as error:
@@ -115,24 +111,19 @@ class Newcomers:
             if newcomer is None:
                 return
             peer, address = newcomer
-            if not self._make_room(now, address):
-                self._count_refusal("too many connections of an address")
-                peer.close()
-                continue
+            self._make_room(now, address)
             connection = ServedConnection(acceptor, kind, peer)
             self._handshaking.add(connection, address, now)
             self._arrived(connection)
 
-    def _make_room(self, now: float, address: str = "") -> bool:
-        """Return whether there is room for one more handshake, from ``address`` if given, else in all. To make room,
-        handshakes older than `GIVES_WAY_S` seconds are ended.
-        """
-        while self._handshaking.is_full(address):
-            late = self._handshaking.oldest(now, GIVES_WAY_S, address)
-            if late is None:
-                return False
-            self.refuse(late, "too many")
-        return True
+    def _make_room(self, now: float, address: str) -> None:
+        """End the oldest handshakes until there is room for one more from ``address``, and in all."""
+        for place in (address, ""):
+            while self._handshaking.is_full(place):
+                oldest = self._handshaking.oldest(now, 0.0, place)
+                if oldest is None:
+                    break
+                self.refuse(oldest, "too many")
 
     def _pause(self, listening: socket.socket, handler: Callable[[int], None]) -> None:
         self._poller.unregister(listening.fileno())

@@ -31,5 +31,5 @@ def test_the_oldest_gives_way_in_all_and_by_address(steps: list[tuple[str, str, 
         for name in ("", "a", "b"):
             of_it = [entry for entry in there if name in ("", entry[1])]
             assert not name or table.is_full(name) == (len(of_it) >= 3)
-            late = [connection for connection, _, since in of_it[:1] if now - since > 1.0]
+            late = [connection for connection, _, since in of_it[:1] if now - since >= 1.0]
             assert table.oldest(now, 1.0, name) == (late[0] if late else None)

@@ -335,6 +335,21 @@ def test_silent_connections_keep_nobody_out(
         peer.socket.close()
 
 
+def test_new_connections_without_end_keep_no_newcomer_of_their_address_out(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.server.newcomers._MOST_OF_AN_ADDRESS", 10)
+    loop = make()
+    flood = []
+    for _ in range(10):
+        flood += [RawPeer(loop.tcp) for _ in range(30)]
+        with RawPeer(loop.tcp).greet() as newcomer:
+            newcomer.send(request(1, "ping"))
+            assert newcomer.reply()["id"] == 1
+    for peer in flood:
+        peer.socket.close()
+
+
 def test_more_clients_than_the_limit_push_out_the_one_unseen_for_longest(make: Callable[..., Loop]) -> None:
     loop = make(clients=5)
     with Peer(loop.ipc) as polite:
