@@ -31,6 +31,8 @@ READ_FORMATS = (*BASE_FORMATS, "ndjson")
 """The formats that are read: those that are written, and the JSON of web sites."""
 LARGEST_FILE = 1 << 30
 """Largest file that is read, in bytes."""
+LARGEST_UNPACKED = 1 << 27
+"""Most bytes that a packed file may hold: a small file must not take much memory."""
 
 _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
@@ -135,7 +137,7 @@ def _unpacked_name(name: str) -> str:
 def unpacked(data: bytes, name: str) -> bytes:
     """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
 
-    Raises `BadInput` for more than `LARGEST_FILE` bytes and as `packed.unpacked` raises `CannotUnpack`.
+    Raises `BadInput` for more than `LARGEST_UNPACKED` bytes and as `packed.unpacked` raises `CannotUnpack`.
     """
     kind = packed.packing(data)
     if not kind:
@@ -143,8 +145,8 @@ def unpacked(data: bytes, name: str) -> bytes:
     content = io.BytesIO()
     try:
         for part in packed.unpacked(io.BytesIO(data), kind):
-            if content.write(part) and content.tell() > LARGEST_FILE:
-                raise BadInput(f"{quoted(name)}: too large: more than {LARGEST_FILE} bytes when unpacked")
+            if content.write(part) and content.tell() > LARGEST_UNPACKED:
+                raise BadInput(f"{quoted(name)}: more than {LARGEST_UNPACKED} bytes when unpacked: unpack it first")
     except packed.CannotUnpack as error:
         raise BadInput(f"{quoted(name)}: {error}") from None
     return content.getvalue()

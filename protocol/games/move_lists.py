@@ -31,6 +31,10 @@ _REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)")
 _NUMBER = re.compile(r"\s*(\d{1,3})\s*[.):]")
 _NUMBERS = re.compile(r"\b\d{1,3}\s*[.):]")
 # A colon and an equals sign follow a name, but no move.
+_LINE = re.compile(r".*?(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|.+", re.DOTALL)
+"""What `str.splitlines` takes for a line, with its end."""
+_MOST_UNREAD = 1000
+"""Most lines without moves after which a game may still go on."""
 _FIELD_END = re.compile(r"[|\t]|(?<![a-h][1-8])[:=]", re.IGNORECASE)
 
 
@@ -143,18 +147,21 @@ def move_lists(text: str) -> Iterator[GameText]:
     """Yield the games of a text of moves, each as one line of moves with its passes, after the ``BOARD`` if it is not
     the standard start. A game that cannot be read, and a line that belongs to none, have a ``fault``.
     """
-    at = 0
     game: _Game | None = None
     # Whether there were games, each of one line.
     listed = False
-    for number, words in enumerate(text.splitlines(keepends=True), 1):
-        start, at = at, at + len(words)
+    # All lines at once would take much more memory than the text.
+    for number, found in enumerate(_LINE.finditer(text), 1):
+        words, start = found[0], found.start()
         if words.strip()[:1] in ("", "#", "%", ";") or words.strip().startswith("//"):
             continue
         line = _read_line(words)
         if line.board is None and not line.moves:
             if game and line.fault:
                 game.unread.append((start, number, line.fault))
+                if len(game.unread) > _MOST_UNREAD:
+                    yield from game.texts()
+                    game = None
             elif game:
                 game.ended = game.ended or line.ended
             elif line.fault:

@@ -459,7 +459,7 @@ def test_packed_files_that_cannot_be_unpacked(tmp_path: Path, monkeypatch: pytes
     path.write_bytes(gzip.compress(FILES["pgn"])[:-9])
     with pytest.raises(BadInput, match="cannot be unpacked"):
         list(read_games(str(path)))
-    monkeypatch.setattr(bases, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(bases, "LARGEST_UNPACKED", 1000)
     path.write_bytes(gzip.compress(b"\n" * 2000))
     with pytest.raises(BadInput, match="more than 1000 bytes when unpacked"):
         list(read_games(str(path)))
