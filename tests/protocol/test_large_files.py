@@ -66,10 +66,10 @@ def test_solve_counts_complaints(tmp_path: Path) -> None:
     assert MORE in complaints
 
 
-def test_load_tells_what_is_wrong_with_the_first_game(tmp_path: Path) -> None:
+def test_load_keeps_one_complaint(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text("f5f5\n" * WRONG + "f5d6\n")
-    assert "game 1" in Dialogue().refused(f"load {path}")
+    assert f"game {WRONG}" in Dialogue().refused(f"load {path}")
 
 
 READ = f"""{IMPORT}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,10 @@ def read_game(path: str, format: str = "") -> GameRecord:
     format = format or extension_of(path)
     if format not in READ_FORMATS:
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(READ_FORMATS)}")
-    # Without a listener, a game that cannot be read raises.
-    game = next(read_games(path, format="" if format == "txt" else format), None)
-    if game is None:
-        raise BadInput(f"{quoted(path)}: no game in it")
+    complaints = deque[str](maxlen=1)
+    game = next(read_games(path, complaints.append, "" if format == "txt" else format), None)
+    if game is None or game.number > 1:
+        raise BadInput(complaints[-1] if complaints else f"{quoted(path)}: no game in it")
     return game.record
 
 
