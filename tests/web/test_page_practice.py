@@ -325,7 +325,7 @@ def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
         await tab.click("#tab-practice")
         await tab.press("x")
         await tab.until(f"{TOLD} === 'The book has no line from here.'")
-        assert (await tab.evaluate(WHY)).startswith("No book is open. Start with `desdaemon web --book FILE`")
+        assert (await tab.evaluate(WHY)).startswith("No book is open. Start with \u201cdesdaemon web --book FILE\u201d")
         # People's moves are no choice without their games.
         people = "document.querySelector('#practice-source [value=games]')"
         reason = "No collection of games is loaded: `desdaemon games index FOLDER` makes one"
