@@ -328,7 +328,7 @@ def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
         assert (await tab.evaluate(WHY)).startswith("No book is open. Start with \u201cdesdaemon web --book FILE\u201d")
         # People's moves are no choice without their games.
         people = "document.querySelector('#practice-source [value=games]')"
-        reason = "No collection of games is loaded: `desdaemon games index FOLDER` makes one"
+        reason = "No collection of games is loaded: \u201cdesdaemon games index FOLDER\u201d makes one"
         assert await tab.evaluate(f"{people}.disabled && {people}.textContent") == f"Explorer ({reason})"
         await tab.evaluate("desdaemon.preferences.set('practiceSource', 'games')")
         await tab.click("#practice-begin")
