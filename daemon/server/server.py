@@ -132,6 +132,8 @@ class DaemonServer:
         jobs_folder = Path(options.data_folder, JOBS_FOLDER)
         self._books.journal = JobJournal(jobs_folder, options.on_job_end, lambda line: log.warning("job", note=line))
         self._jobs.reserve(self._books.journal.last)
+        for number, ended in self._books.journal.ended():
+            self._jobs.list_ended(number, ended)
         self._sockets = Sockets(self._acceptors, services.operations, services.texts, services.health, self._chores)
         self._scrape: Scrape | None = None
         if options.metrics is not None:

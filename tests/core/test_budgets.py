@@ -8,8 +8,10 @@ import pytest
 from book_dialogue import BookDialogue
 
 from desdaemon.core.books.jobs import BookJob
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Caller
 from desdaemon.dialogue.commands.book import progress_line
-from desdaemon.protocol.commands.book import BY_NAME, parse_line, written_line
+from desdaemon.protocol.commands.book import BY_NAME, complete, parse_line, written_line
 
 COMMANDS = (
     "deviate 3 6",
@@ -131,3 +133,19 @@ def test_a_budget_ends_a_search(dialogue: BookDialogue, budget: str) -> None:
     assert "its budget is spent" in said
     assert time.monotonic() - begun < 60
     assert "no errors" in dialogue.say("book verify")
+
+
+def test_a_job_after_a_restart_counts_all_that_it_did(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book deviate 2 6")
+    command, size = BY_NAME["deviate"], len(dialogue.book)
+    values = complete(command, {"relative": 4, "absolute": 9})
+    data = {"started": 1.5, "first": 1, "effort": (100.0, 50, 700, 0)}
+    job = run_command(dialogue.books, command, values, Caller("laptop", dialogue.session.settings), (7, data))
+    assert job.wait(600)
+    now = len(dialogue.book)
+    assert now > size
+    assert job.result["added"] == now - 1
+    assert job.result["searches"] > 700
+    assert job.result["time_s"] > 100
+    assert f": {now - 1} positions added, {job.result['searches']} searches" in job.result["text"][-1]

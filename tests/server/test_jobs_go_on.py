@@ -139,6 +139,30 @@ def test_a_clean_end_lets_jobs_go_on_and_a_cancel_does_not(tmp_path: Path) -> No
         served.end()
 
 
+def test_jobs_that_ended_stay_listed_after_a_restart(tmp_path: Path) -> None:
+    served = begun(tmp_path, 4)
+    try:
+        with Peer(served.ipc) as owner:
+            owner.final("book.deviate", {"relative": 2, "absolute": 6})
+            number = owner.final("book.fix")["job"]
+            before = [job for job in owner.final("jobs")["jobs"] if job["op"] in ("book.deviate", "book.fix")]
+        until(lambda: not list((served.data / "jobs").glob("*.json")))
+        served.end()
+        (served.data / "jobs" / "ended" / "99.json").write_text('{"values": {}, "ended": {"op": 3}}')
+        served.start()
+        with Peer(served.ipc) as owner:
+            after = [job for job in owner.final("jobs")["jobs"] if job["op"] in ("book.deviate", "book.fix")]
+            assert owner.final("book.fix")["job"] > number
+        names = ("job", "op", "client", "state", "started", "over", "added", "result")
+        assert [{name: job.get(name) or 0 for name in names} for job in after] == [
+            {name: job.get(name) or 0 for name in names} for job in before
+        ]
+        assert len(after) == 2
+        assert "99.json: no ended job can be read there" in served.log.read_text()
+    finally:
+        served.end()
+
+
 def test_a_job_whose_book_is_opened_no_more_is_forgotten_in_the_end(tmp_path: Path) -> None:
     served = begun(tmp_path, 4)
     try:

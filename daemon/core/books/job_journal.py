@@ -1,4 +1,4 @@
-"""Jobs that outlive the process: a file for each, written before the job is acknowledged and removed at its end.
+"""Jobs that outlive the process: a file for each, written before the job is acknowledged, and put aside at its end.
 
 The file has the job's command, values, board and client, and, updated once a second, its effort. The next process that
 opens the same book for writing starts the job again; it continues from the present state of the book.
@@ -19,7 +19,7 @@ from typing import Any
 from desdaemon.core.threads import begin
 from desdaemon.protocol.system import files
 
-from .jobs import DONE, BookJob
+from .jobs import DONE, KEPT, BookJob, Result
 
 WRITE_S = 1.0
 """Seconds between two writes of a running job's file."""
@@ -43,20 +43,39 @@ class JobJournal:
         it is empty, none is run. ``complain`` is called with one line about each failure.
         """
         self._folder = folder
+        self._ended = folder / "ended"
         self._hook = hook
         self.complain = complain
 
     @property
     def last(self) -> int:
-        """The highest number of a stored job; 0 if there is none."""
-        return max((number for number, _ in self.entries()), default=0)
+        """The highest number of a stored job, ended or not; 0 if there is none."""
+        return max((number for folder in (self._folder, self._ended) for number, _ in self._read(folder)), default=0)
 
     def entries(self) -> Iterator[tuple[int, Data]]:
         """Yield the number and content of each file, the lowest number first. If the content has the key ``ended``, the
         job has ended, but its hook has not run: call `tell` with the key's value. Otherwise the job is unfinished.
         Unreadable files are reported and skipped.
         """
-        for path in sorted(self._folder.glob("*.json"), key=lambda path: (len(path.name), path.name)):
+        yield from self._read(self._folder)
+
+    def ended(self) -> Iterator[tuple[int, Result]]:
+        """Yield the number and the result of each of the last `KEPT` jobs that have ended, the lowest number first. The
+        result has ``op``, ``client``, ``state``, ``error`` and ``started`` too. Unreadable files are reported and
+        skipped.
+        """
+        for number, data in self._read(self._ended):
+            try:
+                ended = data["ended"]
+                texts = {name: str(ended[name]) for name in ("op", "client", "state", "error")}
+                figures = {name: int(ended.get(name, 0)) for name in ("positions", "added", "searches", "rounds")}
+                lines = [str(line) for line in ended.get("text", [])]
+                yield number, {**ended, **texts, **figures, "text": lines, "started": float(ended["started"])}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                self.complain(f"{self._ended / f'{number}.json'}: no ended job can be read there: {error}")
+
+    def _read(self, folder: Path) -> Iterator[tuple[int, Data]]:
+        for path in _files(folder):
             try:
                 data = json.loads(path.read_bytes())
                 yield int(path.stem), {**data, "values": dict(data["values"])}
@@ -65,7 +84,7 @@ class JobJournal:
 
     def keep(self, job: BookJob, data: Data) -> None:
         """Write the file of a job that has not begun, with ``data`` and the job's effort. While the job runs the file
-        is updated, at most once in `WRITE_S`; at the end of the job the hook is run and the file removed.
+        is updated, at most once in `WRITE_S`; at the end of the job the hook is run and the file put aside.
 
         A job that is interrupted because the process ends keeps its file.
         """
@@ -91,12 +110,12 @@ class JobJournal:
 
     def tell(self, number: int, ended: Data) -> None:
         """Run the hook, if there is one, for the job ``number`` on a thread of its own, with the JSON of ``ended`` as
-        input; then remove the job's file.
+        input; then put the job's file aside.
         """
         if self._hook:
             begin(partial(self._run_hook, number, ended), f"hook-{number}")
         else:
-            self._remove(number)
+            self._put_aside(number)
 
     def forget(self) -> None:
         """Remove, and report, the files not written for `FORGOTTEN_DAYS`: nobody opens their book any more."""
@@ -118,7 +137,7 @@ class JobJournal:
             self.complain(f"--on-job-end: status {error.returncode}: {said}")
         except (OSError, subprocess.TimeoutExpired) as error:
             self.complain(f"--on-job-end: {error}")
-        self._remove(number)
+        self._put_aside(number)
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.json"
@@ -130,6 +149,15 @@ class JobJournal:
         except OSError as error:
             self.complain(f"{self._path(number)}: a restart would end this job: {os.strerror(error.errno or 0)}")
 
-    def _remove(self, number: int) -> None:
+    def _put_aside(self, number: int) -> None:
+        """Move the file of an ended job to the last `KEPT` of such."""
         with contextlib.suppress(OSError):
-            self._path(number).unlink()
+            self._ended.mkdir(mode=0o700, exist_ok=True)
+            self._path(number).replace(self._ended / f"{number}.json")
+            for path in _files(self._ended)[:-KEPT]:
+                path.unlink()
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of jobs in a folder, the lowest number first."""
+    return sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))

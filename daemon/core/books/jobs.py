@@ -97,6 +97,8 @@ class BookJob:
         self.budget: dict[str, int] = {}
         """The most that fields of ``effort`` may reach: ``{"nodes": 1000000}``."""
         self.effort = Effort()
+        self.earlier = Effort()
+        """The part of ``effort`` that earlier processes made."""
         self.first: int | None = None
         """Positions in the book when the job began, before any restart of the daemon; None until then."""
         self.alone = False
@@ -333,6 +335,18 @@ class BookJobs:
             self._jobs[number] = job
         job.watch(self._watch)
         return job
+
+    def list_ended(self, number: int, ended: Result) -> None:
+        """List a job on the book that ended in an earlier process: ``ended`` is what `JobJournal.ended` yields."""
+        job = BookJob(number, ended["op"], ended["client"], _no_work)
+        job.state, job.error, job.started, job.result = ended["state"], ended["error"], ended["started"], ended
+        job.failure = Exception(job.error) if job.state == FAILED else None
+        figures = {name: ended[name] for name in ("positions", "added", "searches")}
+        job.progress = job.progress._replace(round=ended["rounds"], **figures)
+        job.reported, job.over = job.progress, True
+        job._watchers_called.set()
+        with self._lock:
+            self._jobs[number] = job
 
     def remove(self, job: BookJob) -> None:
         """Remove a registered job from the list."""

@@ -57,6 +57,7 @@ def run_command(
         if earlier is not None:
             data = earlier[1]
             job.started, job.first, job.effort = data["started"], data["first"], Effort(*data["effort"])
+            job.earlier = job.effort
         if command.goes_on and books.journal is not None and books.lasting:
             books.journal.keep(job, _entry(books, command, values, caller))
 
@@ -134,6 +135,8 @@ def _carry_out(run: BookCommandRun) -> Result:
     if run.job.first is None:
         run.job.first = positions
         run.job.begins()
+    # What was added is in the book; the file of the job may be a second older.
+    earlier = run.job.earlier = run.job.earlier._replace(positions=max(0, positions - run.job.first))
     try:
         result = _worked(run)
     except (Damaged, ReadOnly, WriteFailed) as error:
@@ -146,9 +149,9 @@ def _carry_out(run: BookCommandRun) -> Result:
         raise BadInput(str(error)) from error
     book = books.book
     result.setdefault("positions", len(book) if book is not None else 0)
-    result.setdefault("added", max(0, result["positions"] - positions))
+    result.setdefault("added", earlier.positions + max(0, result["positions"] - positions))
     result.setdefault("changed", 0)
-    result["time_s"] = round(time.monotonic() - begun, 3)
+    result["time_s"] = round(earlier.time + time.monotonic() - begun, 3)
     return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
 
 

@@ -21,12 +21,13 @@ from desdaemon.protocol.texts import decoded
 def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
     ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
-    counts = f"{plural(outcome.added, 'position')} added, {plural(outcome.searches, 'search')}, "
+    added, searches = outcome.added + run.job.earlier.positions, outcome.searches + run.job.earlier.searches
+    counts = f"{plural(added, 'position')} added, {plural(searches, 'search')}, "
     counts += f"book now has {plural(outcome.positions, 'position')}"
     return {
         "finished": outcome.finished,
-        "added": outcome.added,
-        "searches": outcome.searches,
+        "added": added,
+        "searches": searches,
         "rounds": outcome.rounds,
         "text": [f"Book {what}...{ending}: {counts}"],
         **more,
