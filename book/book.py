@@ -138,7 +138,7 @@ class Book:
         """The only rows whose leaf, or whose parents' leaves, may be faulty; None if any leaf may be."""
         self.stale = False
         """Whether positions, or options that scores depend on, have changed since the last complete `negamax`; False
-        in a new object.
+        in a new object, in one from a file of our own what it was when that was written.
         """
         self.memo: dict[Question, tuple[int, int]] = {}
         """Results of searches, by question, for a command that was stopped before it could use them."""
@@ -308,6 +308,11 @@ class Book:
     def settled(self) -> bool:
         """Whether all scores, bounds and counts are known to follow from the leaves."""
         return self._touched is not None and not self._touched
+
+    @property
+    def changed_little(self) -> bool:
+        """Whether so few positions have changed that `negamax` needs no pass over the book."""
+        return self._touched is not None and len(self._touched) * _WHOLE < len(self)
 
     @property
     def state_unknown(self) -> bool:
@@ -628,7 +633,7 @@ class Book:
             self.stale = False
             return 0
         changed = None
-        if self._touched is not None and len(self._touched) * _WHOLE < len(self):
+        if self._touched is not None and self.changed_little:
             replaced = self._counts.replaced if self._counts is not None else None
             changed = negamax_from(self.table, self._options, self._touched, progress, replaced)
         if changed is None:

@@ -16,12 +16,16 @@ from desdaemon.book.layout import MAX_SCORE, NO_MOVE
 from desdaemon.book.options import Rule, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import RECORD, RESULT, STATE
+from desdaemon.protocol.system import platform
 
 from . import journal
 from .journal import FrameKind
 from .observers import OPTIONS, SEARCHED, STEPS
 
 _STEP = 1 << 16
+
+AT_OPENING = 1 << 20
+"""Most positions of a book whose scores are all brought up to date when it is opened, which takes about a second."""
 
 
 def _put(book: Book, states: Records, path: Path, progress: ProgressCallback) -> None:
@@ -61,12 +65,20 @@ def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
 
 
 def replay(book: Book, frames: list[journal.Frame], path: Path, progress: ProgressCallback = no_progress) -> None:
-    """Apply journal entries to a book, then run negamax. Raises `Unreadable`, with ``path``, for impossible numbers."""
+    """Apply journal entries to a book, then run negamax, unless that takes a pass over more than `AT_OPENING`
+    positions, as after another rule: then scores stay `Book.stale`.
+
+    Raises `Unreadable`, with ``path``, for impossible numbers.
+    """
+    threads, due = platform.processors(), False
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == FrameKind.STATES:
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)
             continue
         if kind == FrameKind.REMOVED:
+            if due:
+                book.negamax(threads=threads, progress=progress)
+                due = False
             _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), progress)
             continue
         for frame in group:
@@ -89,7 +101,8 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
             elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
             elif kind == FrameKind.FIXED and book.options.rule is Rule.EGAROUCID:
-                # Under Egaroucid's rule a position that lost its links keeps the score that it had from them.
-                book.negamax(progress=progress)
-    # Under Edax's rule scores follow from the leaves, so that one negamax at the end serves for every FIXED.
-    book.negamax(progress=progress)
+                # A position that loses its links keeps the score that it had from them: negamax goes before a removal.
+                due = True
+    # Otherwise scores follow from the leaves, so that one negamax at the end serves for every FIXED.
+    if book.changed_little or len(book) <= AT_OPENING:
+        book.negamax(threads=threads, progress=progress)

@@ -56,6 +56,9 @@ COMPLETE = 2
 JOURNALLED = 4
 """State: the journal has changes that the file lacks. It is set in the file before the first of them is written."""
 
+STALE = 8
+"""State: scores, bounds or counts wait for a negamax (`Book.stale`)."""
+
 _SECTOR = 512
 """Bytes that a disk writes all or none."""
 
@@ -68,7 +71,7 @@ class SnapshotHeader(NamedTuple):
     for none.
 
     ``book`` is the file's identity, ``sequence`` the last journal entry that it includes, ``wide`` the number of rows
-    of wide counts, ``size`` the file's bytes, ``state`` the sum of `SETTLED`, `COMPLETE` and `JOURNALLED`, ``created``
+    of wide counts, ``size`` the file's bytes, ``state`` the sum of `SETTLED` ... `STALE`, ``created``
     in seconds since 1970.
     """
 
@@ -248,7 +251,7 @@ def write(
             chunks=chunks,
             checksums_crc=zlib.crc32(sums),
             options=book.options,
-            state=book.settled * SETTLED | book.complete * COMPLETE,
+            state=book.settled * SETTLED | book.complete * COMPLETE | book.stale * STALE,
             created=int(time.time()),
             counts_at=counts_at,
             games_at=games_at,
@@ -416,6 +419,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     games = data[header.games_at :][: header.games * GAME.itemsize].view(GAME)
     settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
     book = Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
+    book.stale = bool(header.state & STALE)
     return book, header
 
 

@@ -49,7 +49,7 @@ def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     blocks = [data[at : min(at + 65536, checksums)] for at in range(4096, checksums, 65536)]
     assert list(struct.unpack_from(f"<{len(blocks)}I", data, checksums)) == [zlib.crc32(block) for block in blocks]
     assert struct.unpack_from("<6i", data, 96) == tuple(book.options)
-    assert struct.unpack_from("<II", data, 120) == (16384, 0)
+    assert struct.unpack_from("<II", data, 120) == (16384, 8)
     assert struct.unpack_from("<II", data, 136) == (65536, 0)
     (counts_at,) = struct.unpack_from("<Q", data, 144)
     assert not any(data[152:4096])

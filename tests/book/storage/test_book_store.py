@@ -23,9 +23,10 @@ from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.options import Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.salvage import salvage
-from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage import journal, replay, snapshot
 from desdaemon.book.storage.store import GROUP_SECONDS, Store, journal_path, lock_path, open_store
 
 
@@ -607,3 +608,33 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
         acknowledged = len(found)
     assert acknowledged > 0
     assert lock_path(path).exists()
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_large_book_is_opened_without_a_pass_over_it(
+    fixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "b.book"
+    store = create_store(path, small_book())
+    deviate(store.book, START, Worker(toy), 3, 6)
+    store.save()
+    store.book.options = store.book.options._replace(rule=Rule.EGAROUCID)
+    if fixed:
+        store.book.negamax()
+    store.close()
+    expected = store.book.copy()
+    expected.negamax()
+    monkeypatch.setattr(replay, "AT_OPENING", 1)
+    with open_store(path) as opened:
+        assert opened.book.options.rule is Rule.EGAROUCID
+        assert opened.book.stale
+        opened.fold()
+    with open_store(path) as opened:
+        # The file says it too.
+        assert opened.book.stale
+        opened.book.catch_up()
+        assert contents(opened.book) == contents(expected)
+    monkeypatch.undo()
+    with open_store(path) as again:
+        assert not again.book.stale
+        assert contents(again.book) == contents(expected)
