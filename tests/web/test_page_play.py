@@ -155,10 +155,10 @@ def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
         await tab.until("location.hash === '#m=f5d6'")
         # The address follows the moves a moment later.
-        await tab.evaluate("desdaemon.play('c3'), desdaemon.player.used.X = 90_000")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.play('c3')")
         await tab.reload()
         await tab.until(READY)
-        assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.player.used.X]") == ["f5d6c3", 90_000]
+        assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.player.used.X >= 90_000]") == ["f5d6c3", True]
 
     visit(talk, hints=False)
 
@@ -187,7 +187,7 @@ def test_clocks(visit: Visit) -> None:
         assert await tab.evaluate(CLOCK) == "0:00"
         assert await tab.evaluate("desdaemon.player.paused")
         # A page that is loaded anew goes on with the clocks.
-        await tab.evaluate("desdaemon.player.used.X = 90_000")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.keep()")
         await tab.reload()
         await tab.until(f"{READY} && {CLOCK} === '3:30'")
         assert await tab.evaluate("desdaemon.player.paused")

@@ -90,23 +90,27 @@ export class App {
       const link = parsed(location.hash);
       if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
     });
-    // A page that is left right after a move may be loaded anew with the address from before it.
     window.addEventListener("pagehide", () => this.keep(location.hash));
     return other ? {} : kept;
   }
 
   keepSoon() {
+    // At once, for a page that is loaded anew right after a move: its address follows a moment later.
+    this.store(location.hash);
     if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
   }
 
-  /**
-   * Store the game, and the results of its line, in the browser; put a link to the position into the address. `left` is
-   * the address with which the page is left, if it is.
-   */
+  /** Store the game in the browser; `left` is the address of the page if that is not the game's yet. */
+  store(left = "") {
+    const { used, paused } = this.player;
+    write("current", { ...this.game.save(), left, used, paused, practice: this.panes.practice.saved() });
+  }
+
+  /** Store the game, and the results of its line; put a link to the position into the address. */
   keep(left = "") {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    write("current", { ...this.game.save(), left, used: this.player.used, paused: this.player.paused, practice: this.panes.practice.saved() });
+    this.store(left);
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));
