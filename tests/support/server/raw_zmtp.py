@@ -56,8 +56,8 @@ class RawPeer:
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
-    def send_what_fits(self, data: bytes) -> None:
-        """Send until the daemon takes no more."""
+    def send_what_fits(self, data: bytes) -> bytes:
+        """Send until the daemon takes no more for now. Returns the rest."""
         self.socket.setblocking(False)
         try:
             while data:
@@ -65,6 +65,7 @@ class RawPeer:
         except OSError:
             pass
         self.socket.settimeout(30)
+        return data
 
     def reset(self) -> None:
         """Leave without a word: over TCP with a RST."""
