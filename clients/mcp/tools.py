@@ -95,6 +95,14 @@ _WANTED: tuple[tuple[str, str, str, tuple[str, ...], Data], ...] = (
         (*_POSITION, "games", "player", "event", "from_year", "to_year"),
         {"games": 5},
     ),
+    (
+        "explain",
+        "Why a move is worse than the best one, by what both lines of play show on the board: `played` is the move and "
+        "the best play after it, `best` the best move with its own, as `analyze` gives them as `pv`.",
+        "explain",
+        (*_POSITION, "played", "best"),
+        {},
+    ),
 )
 """Name, help, operation, arguments taken, values given."""
 

@@ -1,7 +1,7 @@
 """Connections whose handshake is not over: their limit, and which one is closed for a new one. A state machine.
 
-A peer that only opens connections must not keep others out, those of its own address neither. An honest handshake takes
-milliseconds, so that the oldest gives way to a newcomer. Times are seconds of any clock.
+A peer that only opens connections must keep nobody out, of its own address or another. An honest handshake takes
+milliseconds, so the oldest one gives way to a newcomer. Times are seconds of any clock.
 """
 
 from __future__ import annotations

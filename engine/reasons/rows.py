@@ -27,7 +27,7 @@ SATELLITE = Satellite(
                 Argument(
                     "played",
                     "text",
-                    "The move that lost discs and the best play after it, as the `line` of an analysis: `e6f4`.",
+                    "The move that lost discs and the best play after it, as the `pv` of an analysis: `e6f4`.",
                     0,
                     LONGEST_MOVES,
                     required=True,

@@ -94,6 +94,8 @@ def test_each_tool_answers_in_its_schema(daemon: Served) -> None:
             "book": [{}, {"moves": "f5"}],
             "openings": [{}, {"line": "tiger"}],
         }
+        if "explain" in tools:
+            calls["explain"] = [{"moves": "f5d6", "played": "c4d3", "best": "c3d3"}]
         for name, given in calls.items():
             assert tools[name].description
             for args in given:
