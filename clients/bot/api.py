@@ -85,6 +85,7 @@ class Api:
         self._tell = tell
         self._closing = closing
         self._posts = threading.Lock()
+        """Held by the post whose turn it is."""
         self._resume_at = 0.0
         """Until when, in seconds of the monotonic clock, the site wants no requests."""
         self._expected: dict[str, float] = {}
@@ -151,12 +152,15 @@ class Api:
 
     def _in_turn(self, path: str, form: Mapping[str, str]) -> dict[str, Any]:
         """Send a POST once, after the one before or, if that gets no answer, after `TURN_S`."""
-        first = self._posts.acquire(timeout=TURN_S)
+        turn = self._posts
+        if not turn.acquire(timeout=TURN_S):
+            # That one may hold its turn for a minute: who comes next waits for this post instead.
+            self._posts = turn = threading.Lock()
+            turn.acquire()
         try:
             return self._once("POST", path, form)
         finally:
-            if first:
-                self._posts.release()
+            turn.release()
 
     def _wait(self, path: str, later: _Later, tries: int) -> None:
         pause = later.pause or min(2.0**tries, LONGEST_PAUSE_S)
