@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test test-all dist installs arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
+.PHONY: docs help run web warmup compiled test test-core test-all dist installs arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -63,15 +63,29 @@ starter-book: compiled
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@$(MAKE) -j2 types-linux types-darwin types-win32
+	@$(MAKE) types-linux
 
 types-%:
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
 # The slowest tests are told at the end; build/durations.json has how long each took. Two processes at most, whole files
-# each: more would disturb each other, because the daemons of the tests search with threads of their own.
+# each: more would disturb each other, because the daemons of the tests search with threads of their own. The types for
+# other systems are checked beside them, in the time that tests wait.
+#   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
+#   make test-core                 those of the core alone
+PYTEST = $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 2 --dist loadfile --durations=15 $(ARGS)
+
 test: lint compiled
-	$(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 2 --dist loadfile --durations=15 $(ARGS)
+ifdef WHAT
+	$(PYTEST) $(WHAT:%=tests/%)
+else
+	@mkdir -p build
+	@nice -n 19 $(MAKE) -s types-darwin types-win32 >build/types.log 2>&1 & types=$$!; \
+	  $(PYTEST); status=$$?; wait $$types || { cat build/types.log >&2; status=1; }; exit $$status
+endif
+
+test-core: lint compiled
+	$(PYTEST) $$($(BIN)/python tests/support/core_tests.py)
 
 # The floor is in pyproject.toml; processes that the tests start count too.
 coverage: $(VENV)/.installed-dev compiled

@@ -14,13 +14,10 @@ import time
 from pathlib import Path
 
 from checkout import ROOT
+from core_tests import CORE
 
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.satellites import SATELLITES
-
-CORE = ("protocol", "engine", "book", "core", "dialogue", "server", "api")
-"""The folders of the core's tests. A satellite has its own in a folder of its name, or none of these."""
-
 
 def folder(name: str) -> str:
     """Return where a satellite lies in the checkout."""

@@ -25,7 +25,7 @@ RESULTS = st.lists(
         st.integers(-10, 10),
         st.integers(0, 6),
     ),
-    max_size=30,
+    max_size=16,
 )
 """Boards, depths, selectivity indices, alphas, and how far the scores stay from the true one."""
 
