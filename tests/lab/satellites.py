@@ -19,6 +19,7 @@ from core_tests import CORE
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.satellites import SATELLITES
 
+
 def folder(name: str) -> str:
     """Return where a satellite lies in the checkout."""
     part = name.replace(".", "/")
