@@ -10,6 +10,7 @@ from fake_engine import ENDLESS_DEPTH
 from operated import Operated, keep_turns
 from waits import until
 
+from desdaemon.core.books.service import Books, BookView
 from desdaemon.core.requests.analysis import FoundLines
 from desdaemon.core.requests.request import ClientRecord
 from desdaemon.engine.result import Line
@@ -205,6 +206,21 @@ def test_the_leaf_of_a_new_book_stands_for_its_mirror_images(daemon: Operated) -
     assert {move["source"] for move in last["data"]["moves"]} == {"search"}
     only = daemon.final("analyze", {"allow": [next(move["move"] for move in reversed(moves))], "level": 6})
     assert only["moves"] == moves[-1:]
+
+
+def test_bounds_hold_the_score_while_a_job_changes_the_book(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The position after a move is read after the move's score: its bounds may have moved on."""
+    grown(daemon)
+    look_up = Books.look_up
+
+    def changed(books: Books, player: int, opponent: int) -> BookView | None:
+        view = look_up(books, player, opponent)
+        return view and view._replace(lower=MoverScore(view.lower + 20), upper=MoverScore(view.upper + 20))
+
+    monkeypatch.setattr(Books, "look_up", changed)
+    moves = daemon.final("analyze", {"moves": "f5", "book": "only", "multipv": 9})["moves"]
+    assert "d6" in [move["move"] for move in moves]
+    assert all(move["lower"] <= move["score"] <= move["upper"] for move in moves)
 
 
 def test_a_search_does_not_outrank_the_best_move_of_a_book_that_suffices(daemon: Operated) -> None:

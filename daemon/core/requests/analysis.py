@@ -570,7 +570,8 @@ def _book_move(books: Books, position: Position, move: int, score: int, level: i
         child = books.look_up(after.player, after.opponent)
         level = child.level if child else 0
         if child:
-            lower, upper = -child.upper, -child.lower
+            # A job may have changed it since its score was read: bounds still hold the score that is told.
+            lower, upper = min(score, -child.upper), max(score, -child.lower)
     level = max(0, min(level, MAX_LEVEL))
     # A leaf was searched in this position, other moves in the position after them.
     limits = level_limits(level, position.empties if leaf else after.empties)
