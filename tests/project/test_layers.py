@@ -238,7 +238,7 @@ NAMELESS = ("engine/layout.py", "book/layout.py", "clients/shapes.py")
 
 def rows_of(heading: str) -> list[str]:
     """The rows of the first table below a heading of the document."""
-    below = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split(f"## {heading}\n", 1)[1]
+    below = (ROOT / "docs" / "where.md").read_text("utf-8").split(f"## {heading}\n", 1)[1]
     table = below[below.index("\n|") :].split("\n\n", 1)[0]
     return [line for line in table.strip().splitlines()[2:] if line.startswith("|")]
 
