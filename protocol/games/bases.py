@@ -24,7 +24,7 @@ from desdaemon.protocol.texts import check_fetched, decoded, without_mark
 
 from . import edx, wthor
 from .formats import game_of, game_text, game_texts, replayed
-from .records import Complain, GameRecord, GameText, black_score, complain, final_result
+from .records import WRITTEN_RESULT, Complain, GameRecord, GameText, black_score, complain, final_result
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 READ_FORMATS = (*BASE_FORMATS, "ndjson")
@@ -119,7 +119,7 @@ def format_of_base(name: str, data: bytes) -> str:
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
     if re.match(rb"(?:\d+\s+)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
-    if re.match(rb"(?:\[\s*)?\{\s*\"|\[\s*\"", head):
+    if re.match(rb"(?:\[\s*)*\{\s*\"|(?:\[\s*)+\"", head):
         return "ndjson"
     return "pgn" if _PGN_HEAD.match(head) else "txt"
 
@@ -285,14 +285,15 @@ def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iter
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
     """Return event, date ("" if unknown) and result (discs for Black, None if unknown) of a game."""
-    if format == "txt":
-        return "", "", None
+    event, date, result = {"ggf": ("PC", "DT", "RE"), "sgf": ("EV", "DT", "RE")}.get(
+        format, ("EVENT", "DATE", "RESULT")
+    )
     tags = text.tags()
-    if format in ("pgn", "ndjson"):
-        return tags.get("EVENT", "").strip("?"), _date(tags.get("DATE", "")), _pgn_result(tags.get("RESULT", ""))
-    event = tags.get("PC" if format == "ggf" else "EV", "")
-    result = _ggf_result if format == "ggf" else _sgf_result
-    return event, _date(tags.get("DT", "")), result(tags.get("RE", ""))
+    claimed = claimed_result(tags.get(result, ""))
+    if claimed is None and WRITTEN_RESULT in tags:
+        claimed = _result_in_words(tags[WRITTEN_RESULT])
+    name = tags.get(event, "")
+    return name.strip("?") if format in ("pgn", "ndjson") else name, _date(tags.get(date, "")), claimed
 
 
 def _date(text: str) -> str:
@@ -306,30 +307,35 @@ def _date(text: str) -> str:
     return year[0] if year else ""
 
 
-def _ggf_result(text: str) -> BlackScore | None:
-    number = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
-    return _possible(int(float(text.partition(":")[0]))) if number else None
+def claimed_result(text: str) -> BlackScore | None:
+    """Return the result that a game's data claim, in the words of any format: ``-12.00:t``, ``B+R``, ``33-31``,
+    ``1/2-1/2``. None if it is none, or cannot be.
+    """
+    number = re.match(r"([+-]?\d{1,2})(?:\.0*)?(?:$|:)", text)
+    return _possible(int(number[1])) if number else _result_in_words(text)
 
 
-def _sgf_result(text: str) -> BlackScore | None:
-    score = re.fullmatch(r"([BW])\+(\d{1,2})(?::[a-z])?", text, re.IGNORECASE)
-    if score:
-        return _possible(int(score[2]) if score[1] in "Bb" else -int(score[2]))
-    winner = re.fullmatch(r"([BW])\+(?::?(?:r|resign|t|time|f|forfeit))?", text, re.IGNORECASE)
-    if winner:
-        return BARE_WIN if winner[1] in "Bb" else BlackScore(-BARE_WIN)
-    return BlackScore(0) if text.lower() in ("0", "draw") else None
+def _result_in_words(text: str) -> BlackScore | None:
+    """Return the result of a text that is no number alone: after moves such a number may be anything."""
+    words = "".join(text.lower().split()).strip("()")
+    discs = re.fullmatch(r"(\d{1,2})[-:](\d{1,2})", words)
+    if discs and int(discs[1]) + int(discs[2]) == 64:
+        return BlackScore(int(discs[1]) - int(discs[2]))
+    won = re.fullmatch(r"(b|w|black|white)\+:?(?:(\d{1,2})(?:\.0*)?(?::[a-z])?|r|resign|t|time|f|forfeit)?", words)
+    if won:
+        sign = 1 if won[1][0] == "b" else -1
+        return _possible(sign * int(won[2])) if won[2] else BlackScore(sign * BARE_WIN)
+    return _WORDS.get(words)
+
+
+_WORDS = {"1-0": BARE_WIN, "0-1": BlackScore(-BARE_WIN)} | dict.fromkeys(
+    ("1/2-1/2", "1/2", "draw", "jigo"), BlackScore(0)
+)
+"""Results in words and halves of points."""
 
 
 def _possible(score: int) -> BlackScore | None:
     return BlackScore(score) if abs(score) <= 64 else None
-
-
-def _pgn_result(text: str) -> BlackScore | None:
-    discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
-    if discs and int(discs[1]) + int(discs[2]) == 64:
-        return BlackScore(int(discs[1]) - int(discs[2]))
-    return {"1-0": BARE_WIN, "0-1": BlackScore(-BARE_WIN), "1/2-1/2": BlackScore(0)}.get(text)
 
 
 # Writing

@@ -25,6 +25,7 @@ from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore, MoverScore, 
 
 from .move_lists import move_lists, txt_game
 from .records import (
+    WRITTEN_RESULT,
     GameRecord,
     GameText,
     PlayedMove,
@@ -299,6 +300,7 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             listed += tags
         elif result:
             ended = True
+            listed.append((WRITTEN_RESULT, word))
         else:
             listed.append(("", word))
             moved = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput
@@ -25,9 +26,9 @@ from desdaemon.protocol.othello.notation import (
 )
 from desdaemon.protocol.othello.rules import PASS
 
-from .records import GameRecord, GameText, PlayedMove
+from .records import WRITTEN_RESULT, GameRecord, GameText, PlayedMove
 
-_REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)")
+_REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)|(?<=[a-hA-H][1-8])[!?]+")
 _NUMBER = re.compile(r"\s*(\d{1,3})\s*[.):]")
 _NUMBERS = re.compile(r"\b\d{1,3}\s*[.):]")
 # A colon and an equals sign follow a name, but no move.
@@ -35,12 +36,12 @@ _LINE = re.compile(r".*?(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|.+", re.DOT
 """What `str.splitlines` takes for a line, with its end."""
 _MOST_UNREAD = 1000
 """Most lines without moves after which a game may still go on."""
-_FIELD_END = re.compile(r"[|\t]|(?<![a-h][1-8])[:=]", re.IGNORECASE)
+_FIELD_END = re.compile(r"[|\t;,]|\s-+\s|(?<![a-h][1-8])[:=]", re.IGNORECASE)
 
 
 class _Line(NamedTuple):
-    """A line: its ``number`` (0 without one), whether it has several, the board before its moves, the moves, and
-    whether a result follows them.
+    """A line: its ``number`` (0 without one), whether it has several, the board before its moves, the moves, and the
+    result that follows them, "" without one.
 
     Of a line that cannot be read, ``fault`` says why, and ``moves`` has the first move, if the line begins with one.
     """
@@ -49,7 +50,7 @@ class _Line(NamedTuple):
     board: Position | None = None
     number: int = 0
     several: bool = False
-    ended: bool = False
+    result: str = ""
     fault: str = ""
 
 
@@ -61,24 +62,25 @@ def _read_line(text: str) -> _Line:
         try:
             board, text = parse_board(before), after
         except BadInput as error:
-            text, fault = before, str(error)
+            fault = str(error)
     try:
-        return _moves_line(text, board)
+        return _moves_line(text.replace(";", " "), board)
     except BadInput as error:
         fault = fault or str(error)
-    fields = [line for field in _FIELD_END.split(text) if (line := _moves_field(field, board)) and line.moves]
-    if len(fields) == 1:
-        return fields[0]
+    # Whatever begins with a move is no name and no remark: what cannot be read of it would be half of the game.
+    found = [field for field in _FIELD_END.split(text) if _first_move(field.strip(' "')) not in (None, PASS)]
+    if len(found) == 1:
+        with suppress(BadInput):
+            return _moves_line(found[0].strip(' "'), board)
     number = _NUMBER.match(text)
-    first = first_move(text[number.end() :] if number else text)
+    first = _first_move(text)
     return _Line([] if first is None else [first], board, int(number[1]) if number else 0, fault=fault)
 
 
-def _moves_field(text: str, board: Position | None) -> _Line | None:
-    try:
-        return _moves_line(text.strip(' "'), board)
-    except BadInput:
-        return None
+def _first_move(text: str) -> int | None:
+    """Return the move with which a line begins, after its number; None if it begins with something else."""
+    number = _NUMBER.match(text)
+    return first_move(text[number.end() :] if number else text)
 
 
 def _moves_line(text: str, board: Position | None) -> _Line:
@@ -87,7 +89,7 @@ def _moves_line(text: str, board: Position | None) -> _Line:
     written, result = split_result(text)
     several = len(_NUMBERS.findall(written)) > 1
     moves = parse_moves(text) if _NUMBERS.sub("", written).strip() else []
-    return _Line(moves, board, int(number[1]) if number else 0, several, bool(result))
+    return _Line(moves, board, int(number[1]) if number else 0, several, result.strip())
 
 
 class _Game:
@@ -102,7 +104,8 @@ class _Game:
         """Number of moves as they were given; ``moves`` has the missing passes too."""
         self.last = self.first
         self.lines = 0
-        self.ended = False
+        self.result = ""
+        """The result after the moves, "" as long as there is none."""
         self.fault = line.fault
         self.unread: list[tuple[int, int, str]] = []
         """The lines after the game that are no moves: where they begin, their numbers, and what is wrong."""
@@ -119,7 +122,7 @@ class _Game:
         self.written += len(line.moves)
         self.last = played.last
         self.lines += 1
-        self.ended = line.ended or self.last.over
+        self.result = line.result
 
     def has_number(self, number: int) -> bool:
         """Return whether the game's next move has this number, which counts two moves or one."""
@@ -130,7 +133,7 @@ class _Game:
         """Return whether the line could go on with the game: whether its first move begins no game, or has a square
         that the game has not taken yet.
         """
-        if self.ended or not line.moves:
+        if self.result or self.last.over or not line.moves:
             return False
         first = line.moves[0]
         taken = self.last.player | self.last.opponent
@@ -138,7 +141,8 @@ class _Game:
 
     def texts(self) -> Iterator[GameText]:
         board = [] if self.first == START else [("BOARD", board_text(self.first))]
-        yield GameText(self.start, [*board, ("", moves_text(self.moves))], self.fault)
+        result = [(WRITTEN_RESULT, self.result)] if self.result else []
+        yield GameText(self.start, [*board, ("", moves_text(self.moves)), *result], self.fault)
         for start, _, fault in self.unread:
             yield GameText(start, [], fault)
 
@@ -163,7 +167,7 @@ def move_lists(text: str) -> Iterator[GameText]:
                     yield from game.texts()
                     game = None
             elif game:
-                game.ended = game.ended or line.ended
+                game.result = game.result or line.result
             elif line.fault:
                 yield GameText(start, [], line.fault)
         elif game and _goes_on(game, line, number, listed):

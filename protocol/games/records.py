@@ -102,6 +102,10 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
     return tuple(played)
 
 
+WRITTEN_RESULT = "*"
+"""The name in a `GameText` of the result that stands after the moves."""
+
+
 class GameText(NamedTuple):
     """The text of a game in parts: where it begins, and its pairs of a name in upper case and a value, in order.
 

@@ -74,7 +74,15 @@ def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
     )
     seconds = str(created // 1000) if isinstance(created, int) else ""
     tags = [("EVENT", "PlayStrategy"), ("DATE", seconds), ("BLACK", first), ("WHITE", second)]
-    return [*tags, *_moves(moves.split())]
+    return [*tags, *_result(game.get("winner"), ("p1", "white")), *_moves(moves.split())]
+
+
+def _result(winner: object, blacks: tuple[str, ...], result: object = "") -> list[tuple[str, str]]:
+    """Return the tag of a result, given or that of a winner; the first player, our Black, is called ``blacks``."""
+    if isinstance(result, str) and result:
+        return [("RESULT", result)]
+    names = {"p1", "p2", "black", "white"}
+    return [("RESULT", "1-0" if winner in blacks else "0-1")] if isinstance(winner, str) and winner in names else []
 
 
 def _player(player: object) -> str:
@@ -103,7 +111,8 @@ def _quest(game: object) -> list[tuple[str, str]]:
     day = _DAY.match(str(about.get("created") or about.get("date") or ""))
     plain = isinstance(written, str) or _are_words(written) or _are_words(game)
     tags = [("EVENT", str(about.get("event") or "") if plain else "Othello Quest"), ("DATE", day[0] if day else "")]
-    return [*tags, *zip(("BLACK", "WHITE"), names, strict=False), *_moves(moves)]
+    tags += zip(("BLACK", "WHITE"), names, strict=False)
+    return [*tags, *_result(about.get("winner"), ("black",), about.get("result")), *_moves(moves)]
 
 
 def _are_moves(value: object) -> bool:

@@ -28,7 +28,7 @@ _DISCS = str.maketrans("012", "-XO")
 # Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
 _PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
 _PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
-_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)|(?:^| )--(?= |$)")
+_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)")
 _RESULT = re.compile(
     r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
 )
@@ -36,6 +36,7 @@ _RESULT = re.compile(
 # The longest first, because `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
+_TO_MOVE = re.compile(r" to (?:move|play)$", re.IGNORECASE)
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
 XBOARD_VARIANTS = ("othello", "reversi")
@@ -102,10 +103,11 @@ def parse_move(text: str) -> int:
     """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``--``, ``@@@@``
     or ``P@@@``. Raises `BadInput`.
     """
-    if text.strip() == "--":
+    plain = plain_moves(text).strip()
+    if plain == "--":
         return PASS
-    move, length = _scan_move(text.strip(), 0)
-    if not length or length != len(text.strip()):
+    move, length = _scan_move(plain, 0)
+    if not length or length != len(plain):
         raise BadInput(f"{quoted(text)} is not a move: expected a square such as D3, or PA for a pass")
     return move
 
@@ -195,14 +197,15 @@ def discs_text(black: int, white: int) -> str:
 
 
 def parse_board(text: str) -> Position:
-    """Parse a board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white). Raises `BadInput`.
+    """Parse a board with its side to move, as ``X`` or ``Black to move``, or a FEN record (rank 1 first, ``p`` black,
+    ``P`` white). Raises `BadInput`.
 
     Blanks, ``/``, ``|`` and ``,`` between squares are skipped; text after a ``;`` is ignored.
     """
     body = text.split(";", 1)[0].strip()
     if _looks_like_fen(body):
         return _parse_fen(body)
-    words = body.replace("\t", " ").split()
+    words = _TO_MOVE.sub("", body.replace("\t", " ")).split()
     side = ""
     if len(words) > 1 and (words[-1].lower() in ("black", "white") or len(words[-1]) == 1):
         side = words.pop()[0]

@@ -292,7 +292,7 @@ def test_games_of_playstrategy(tmp_path: Path) -> None:
     dialogue.say(f"load {path}")
     assert [PlayedMove(move, 0.0) for move in dialogue.session.game.moves] == list(games[0].record.moves)
     assert [(game.record.black, game.record.white) for game in games[:2]] == [("Ann", "bob"), ("Ann", "Bob")]
-    assert all((game.event, game.date, game.result) == ("PlayStrategy", "2017-12-28", None) for game in games)
+    assert all((game.event, game.date, game.result) == ("PlayStrategy", "2017-12-28", 1) for game in games)
     assert all(board_text(game.record.initial) == board_text(START) for game in games)
     assert [moves_of(game.record) for game in games[1:]] == [MAIN_LINE, MAIN_LINE, "F5D6C3", ""]
     # Ranks are turned, passes stay.

@@ -98,7 +98,7 @@ def test_what_xboard_saves() -> None:
         ("txt", ""),
         ("txt", "hello"),
         ("txt", "F5A1"),
-        ("txt", "board;F5"),
+        ("txt", "board;x5"),
         ("pgn", "1. e4 e5"),
         ("pgn", '[FEN "8/8 b"]\n1. F5'),
         ("sgf", "(;GM[1];B[fe])"),
