@@ -245,6 +245,25 @@ class Chooser(NamedTuple):
     function: str
 
 
+class DialogueProtocol(NamedTuple):
+    """A protocol of the dialogue other than the text protocol. Its ``name`` is that on the command line.
+
+    ``spoken`` is the place, ``module:name``, of its `Spoken`, which is loaded when the protocol is chosen. ``command``
+    is the command of the text protocol whose line begins it, if all that follows the name matches the regular
+    expression ``version``.
+
+    Where programs read standard error as part of the answers, ``warning`` and ``status`` are the first words of answers
+    that say in its place what happens beside the dialogue: to the book, and in the compiler.
+    """
+
+    name: str
+    spoken: str
+    command: Command | None = None
+    version: str = ""
+    warning: str = ""
+    status: str = ""
+
+
 class WebPart(NamedTuple):
     """What a folder adds to `desdaemon web`. Both are functions, ``module:function``, and need no Tornado.
 
@@ -295,6 +314,7 @@ class Satellite(NamedTuple):
     choosers: tuple[Chooser, ...] = ()
     searchers: tuple[Searchers, ...] = ()
     switches: tuple[Switch, ...] = ()
+    protocols: tuple[DialogueProtocol, ...] = ()
     exports: Mapping[str, str] = {}
     web_parts: tuple[WebPart, ...] = ()
 

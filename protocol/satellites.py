@@ -19,6 +19,7 @@ SATELLITES = (
     "book.explorer",
     "engine.people",
     "engine.reasons",
+    "guis",
     "clients.bot",
     "clients.ggs",
     "cluster",

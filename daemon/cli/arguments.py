@@ -83,7 +83,7 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
 
 
 def protocol_of_program(program: str) -> str:
-    """Return the protocol in the program's name: ``gtp`` for a link called ``desdaemon-gtp``. By default it is
+    """Return the protocol in the program's name: ``json`` for a link called ``desdaemon-json``. By default it is
     ``text``.
     """
     return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")

@@ -52,7 +52,6 @@ class SessionSettings:
         self.auto_swap = False
         self.auto_quit = False
         self.ponder = False
-        self.name = ""
         self.ui_log_file = ""
         self.game_file = ""
         self.search_log_file = ""

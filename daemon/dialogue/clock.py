@@ -80,8 +80,8 @@ class MoveOverhead:
 class Clock:
     """The clock of one side, as the other end of the dialogue keeps it; all times in ms.
 
-    It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods follow, as in
-    GTP's ``time_settings``: ``period`` ms for ``stones`` moves.
+    It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods follow, each of
+    ``period`` ms for ``stones`` moves.
     """
 
     def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:

@@ -6,7 +6,7 @@ a table named after a protocol (or ``serve``) holds options for that protocol al
     level = 18
     n-tasks = 4
 
-    [gtp]
+    [json]
     level = 12
 
 Options of the command line override the file's.

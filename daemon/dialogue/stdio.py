@@ -20,7 +20,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs, platform
 
-from .dialects import spoken
+from .dialects import BY_NAME, spoken
 from .dialects.text import PROMPT, UNUSABLE, TextDialect
 from .session import Session
 from .streams import (
@@ -147,7 +147,8 @@ class _StandardDialogue:
     def _converse(self, protocol: str, first: InputLine | None = None) -> int:
         """Answer lines in a protocol, ``first`` before the others. Returns the exit status."""
         session = self._session
-        logs.redirect(self._on_compiler if protocol == "nboard" else None)
+        word = BY_NAME[protocol].status
+        logs.redirect((lambda text: self._answer(word, text)) if word else None)
         if protocol != "text":
             report_compiling(None)
             if first is None:
@@ -184,16 +185,14 @@ class _StandardDialogue:
         session.on_game_over = on_game_over
 
     def _on_note(self, note: str) -> None:
-        # NBoard reads standard error as part of the answers.
-        if self._protocol == "nboard":
-            self.output.write(f"warning {note}\n")
-            self.output.flush()
+        warning = BY_NAME[self._protocol].warning
+        if warning:
+            self._answer(warning, note)
         else:
             self.output.error(f"WARNING: {note}")
 
-    def _on_compiler(self, text: str) -> None:
-        # NBoard reads standard error together with the answers.
-        self.output.write(f"status {text}\n")
+    def _answer(self, word: str, text: str) -> None:
+        self.output.write(f"{word} {text}\n")
         self.output.flush()
 
     def _on_failure(self, message: str) -> None:

@@ -75,7 +75,6 @@ OPTIONS = (
     Option("auto-start", (), "bool", "Start a new game when one is over."),
     Option("auto-swap", (), "bool", "Swap sides in modes 0 and 1 when a game is over."),
     Option("auto-quit", (), "bool", "Leave when a game is over."),
-    Option("name", (), "text", "Name sent to XBoard."),
     Option("ui-log-file", (), "path", "Add the dialogue to this file (command line and option file only)."),
     Option(
         "game-file",
@@ -84,7 +83,7 @@ OPTIONS = (
         "Add finished games to this file, .ggf .txt .sgf .pgn .edx (command line and option file only).",
     ),
     Option("search-log-file", (), "path", "Add all searches to this file (command line and option file only)."),
-    Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
+    Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in games of a GUI."),
     Option("book-usage", (), "bool", "Play from the book."),
     Option(
         "book-file",
@@ -168,8 +167,6 @@ OPTIONS = (
     _idle("ggs-password", "text", "With -ggs: the password there, only in an option file; else you are asked for it."),
     _idle("ggs-port", "text", "With -ggs: the port, 5000 unless given."),
     _idle("ggs-open", "bool", "With -ggs: accept unrated matches."),
-    _idle("debug-cassio", "flag", "Cassio protocol."),
-    _idle("follow-cassio", "flag", "Cassio protocol."),
     *(option for satellite in satellites.present() for option in satellite.options),
 )
 

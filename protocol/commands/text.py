@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol import satellites
-from desdaemon.protocol.rows import ADMIN, COUNTS, READER, SEARCHES, SHORT, Command, Option
+from desdaemon.protocol.rows import ADMIN, COUNTS, READER, SEARCHES, SHORT, Command, DialogueProtocol, Option
 
-from .options import find_option, whole_number
+from .options import find_option
 
 if TYPE_CHECKING:
     from .book import BookCommand
+
+PROTOCOLS = (
+    *(protocol for satellite in satellites.present() for protocol in satellite.protocols),
+    DialogueProtocol("json", "desdaemon.dialogue.json_lines:SPOKEN"),
+)
+"""The protocols of a dialogue other than the text protocol."""
 
 COMMANDS = (
     Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`.", READER),
@@ -195,10 +202,7 @@ COMMANDS = (
         READER,
         asks=True,
     ),
-    Command("nboard", (), "version", "Switch to NBoard's protocol, version 1 or 2.", None),
-    Command("protocol_version", (), "", "Switch to GTP, whose first command this is.", None),
-    Command("xboard", (), "", "Switch to XBoard's protocol.", None),
-    Command("engine-protocol", (), "command", "Switch to Cassio's protocol, whose first line this is.", None),
+    *(protocol.command for protocol in PROTOCOLS if protocol.command),
     Command("quit", ("q", "exit", "eof"), "", "Leave once all earlier commands are done.", READER),
     *(command for satellite in satellites.present() for command in satellite.commands),
 )
@@ -218,6 +222,7 @@ BASE_COMMANDS = (
 )
 
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+_BEGUN = {protocol.command.name: protocol for protocol in PROTOCOLS if protocol.command}
 
 
 class TextLine(NamedTuple):
@@ -265,16 +270,11 @@ class TextLine(NamedTuple):
 
     @property
     def successor(self) -> str:
-        """The protocol in which the dialogue continues with this line: ``json``, ``nboard``, ``cassio``, ``gtp`` or
-        ``xboard``; "" for an ordinary line.
-        """
+        """The protocol of `PROTOCOLS` in which the dialogue continues with this line; "" for an ordinary line."""
         if self.text.startswith("{"):
             return "json"
-        if self.name == "nboard":
-            return "nboard" if whole_number(self.rest) in (1, 2) else ""
-        if self.name == "engine-protocol":
-            return "cassio"
-        return {"protocol_version": "gtp", "xboard": "xboard"}.get(self.name, "") if not self.rest else ""
+        begun = _BEGUN.get(self.name)
+        return begun.name if begun and re.fullmatch(begun.version, self.rest, re.DOTALL) else ""
 
 
 def read_line(text: str) -> TextLine:

@@ -1,1 +1,1 @@
-"""The texts of the protocols that GUIs speak: parsers and formatters, without state or I/O."""
+"""The texts of Edax's protocol: formatters, without state or I/O."""

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.othello.notation import (
+    CHESS_VARIANTS,
     START,
-    XBOARD_VARIANTS,
     Position,
     board_text,
     move_text,
     parse_board,
+    parse_chess_fen,
     parse_move,
-    parse_xboard_fen,
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares, transform
@@ -351,7 +351,7 @@ def _comment_end(text: str, at: int) -> tuple[int, bool]:
 def pgn_game(text: GameText) -> GameRecord:
     """Return a game in PGN; ``FEN`` is the initial board. Raises `BadInput`.
 
-    A ``Variant`` marks XBoard's games, whose White moves first and is our Black.
+    A ``Variant`` marks the games of GUIs of chess, whose White moves first and is our Black.
     """
     if text.fault:
         raise BadInput(text.fault)
@@ -360,9 +360,9 @@ def pgn_game(text: GameText) -> GameRecord:
     check_variant(tags.get("VARIANT", ""))
     first, second = "BLACK", "WHITE"
     initial = START
-    if tags.get("VARIANT", "").lower() in XBOARD_VARIANTS:
+    if tags.get("VARIANT", "").lower() in CHESS_VARIANTS:
         first, second = second, first
-        initial = parse_xboard_fen(tags["FEN"]) if "FEN" in tags else START
+        initial = parse_chess_fen(tags["FEN"]) if "FEN" in tags else START
     elif "FEN" in tags:
         initial = parse_board(tags["FEN"])
     black, white = (_known(tags.get(colour, "")) for colour in (first, second))

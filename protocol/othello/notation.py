@@ -39,8 +39,8 @@ _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 _TO_MOVE = re.compile(r" to (?:move|play)$", re.IGNORECASE)
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
-XBOARD_VARIANTS = ("othello", "reversi")
-"""The names of Othello in XBoard, where White moves first and discs are pawns."""
+CHESS_VARIANTS = ("othello", "reversi")
+"""The names of Othello in GUIs of chess, where White moves first and discs are pawns."""
 
 
 class Position(NamedTuple):
@@ -260,8 +260,10 @@ def _parse_fen(text: str) -> Position:
     return Position(white, black, False)
 
 
-def parse_xboard_fen(text: str) -> Position:
-    """Return the position of a FEN record of XBoard: ranks 8 to 1, ``P`` for the first mover. Raises `BadInput`."""
+def parse_chess_fen(text: str) -> Position:
+    """Return the position of a FEN record of a GUI of chess: ranks 8 to 1, ``P`` for the first mover. Raises
+    `BadInput`.
+    """
     fields = text.split()
     ranks = fields[0].split("[", 1)[0] if fields else ""
     if not ranks or ranks.count("/") != 7 or fields[1:2] not in (["w"], ["b"]):

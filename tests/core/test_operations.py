@@ -14,7 +14,7 @@ from desdaemon.core.requests.request import ClientRecord, ServerLimits
 from desdaemon.core.search import schedule
 from desdaemon.dialogue import text_sessions
 from desdaemon.dialogue.text_sessions import checked_line
-from desdaemon.protocol.commands.text import COMMANDS, read_line
+from desdaemon.protocol.commands.text import COMMANDS, PROTOCOLS, read_line
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.messages import RequestError
 
@@ -228,11 +228,9 @@ def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
 
 
 def test_who_may_give_which_command() -> None:
-    at_home = {command.name for command in COMMANDS if command.role is None}
-    assert at_home == {
-        *("base", "script-to-obf", "select-hard"),
-        *("nboard", "protocol_version", "xboard", "engine-protocol"),
-    }
+    switches = {protocol.command for protocol in PROTOCOLS}
+    at_home = {command.name for command in COMMANDS if command.role is None and command not in switches}
+    assert at_home == {"base", "script-to-obf", "select-hard"}
     admins = {command.name for command in COMMANDS if command.role == "admin"}
     assert admins == {"load", "save", "solve", "wtest", "seek", "perft", "count", "estimate", "mobility", "bench"}
     for command in COMMANDS:
@@ -258,7 +256,6 @@ def test_who_may_give_which_command() -> None:
         "set eval-file = x",
         "book-file x",
         "base check x",
-        "nboard 2",
         "perft 3",
         "count positions 3",
     ],

@@ -118,13 +118,15 @@ def test_it_can_be_imported_and_looked_up_in_python(dialogue: BookDialogue, ship
         assert engine.look_up(Board()) is not None
 
 
-@pytest.mark.parametrize("protocol", ["-gtp", "-xboard", "-nboard", "-q"])
-def test_every_protocol_takes_the_name_on_its_command_line(protocol: str) -> None:
+def plays_from_it(protocol: str, line: str) -> None:
     """Whether or not one ships: where none does, the program says so and goes on."""
-    lines = {"-gtp": "genmove b", "-xboard": "new\ngo", "-nboard": "nboard 2\ngo", "-q": "go"}
-    done = converse(f"{lines[protocol]}\nquit\n".encode(), protocol, "-level", "1", "-book-file", "builtin")
+    done = converse(f"{line}\nquit\n".encode(), protocol, "-level", "1", "-book-file", "builtin")
     assert done.returncode == 0
     assert (MISSING.encode() in done.stdout + done.stderr) is not SHIPPED.exists()
+
+
+def test_the_command_line_takes_its_name() -> None:
+    plays_from_it("-q", "go")
 
 
 def test_a_server_opens_it_for_reading(tmp_path: Path) -> None:

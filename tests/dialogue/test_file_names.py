@@ -129,11 +129,7 @@ def test_utf_16_in_files(encoding: str, tmp_path: Path) -> None:
     ("protocol", "line", "answer"),
     [
         ("-q", "moves", b"D3 C4 F5 E6"),
-        ("-gtp", "1 protocol_version", b"=1 2"),
-        ("-xboard", "protover 2", b"feature"),
-        ("-nboard", "ping 7", b"pong 7"),
         ("-json", '{"v":1,"id":7,"op":"ping"}', b'"id":7'),
-        ("-cassio", "ENGINE-PROTOCOL get-search-infos", b"ready"),
     ],
 )
 def test_a_byte_order_mark_on_the_first_line_of_the_input(protocol: str, line: str, answer: bytes) -> None:

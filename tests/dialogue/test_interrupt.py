@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from waits import until
 
 import desdaemon.dialogue.interrupt as module
 from desdaemon.dialogue.interrupt import Interrupt
@@ -34,3 +37,19 @@ def test_a_search_without_bounds_ends_some_time_after_the_input(
         assert search.stopped
         assert not search.abandoned
     assert interrupt._timer is None
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_only_where_the_other_end_is_a_gui_does_a_bounded_search_end_early(
+    absent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ABSENT_GRACE_S", 0.01)
+    interrupt = Interrupt()
+    with interrupt.searching(bounded=True) as search:
+        interrupt.close(leaving=False, absent=absent)
+        if absent:
+            until(lambda: search.stopped)
+        else:
+            time.sleep(0.05)
+            assert not search.stopped
+    assert interrupt.expired == absent

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import referee
 from full_disk import room_for
 from live import converse
 
@@ -28,31 +27,6 @@ def test_every_finished_game_is_added(tmp_path: Path, format: str) -> None:
     assert all(game.final.over for game in games)
     assert [len(game.moves) for game in games[::2]] == [9, 9]
     assert games[1].moves != games[0].moves
-
-
-@pytest.mark.parametrize(
-    ("protocol", "lines"),
-    [
-        ("gtp", [f"play {'bw'[at % 2]} {move}" for at, move in enumerate(re.findall("..", SHORT_GAME))]),
-        ("nboard", [f"move {move}" for move in re.findall("..", SHORT_GAME)]),
-        ("xboard", ["new", "force", *(f"usermove {move}" for move in re.findall("..", SHORT_GAME))]),
-    ],
-)
-def test_in_the_languages_of_guis_too(tmp_path: Path, protocol: str, lines: list[str]) -> None:
-    path = tmp_path / "games.ggf"
-    done = converse("\n".join([*lines, ""]).encode(), f"-{protocol}", "-game-file", str(path))
-    assert done.returncode == 0
-    (game,) = read_games(str(path))
-    assert [played.move for played in game.record.moves] == list(map(referee.square, re.findall("..", SHORT_GAME)))
-
-
-def test_a_game_that_nboard_sends_again_is_added_once(tmp_path: Path) -> None:
-    path = tmp_path / "games.txt"
-    moves = re.findall("..", SHORT_GAME.upper())
-    ggf = "".join(f"{'BW'[at % 2]}[{move}]" for at, move in enumerate(moves))
-    again = f"set game (;GM[Othello]{ggf};)\n"
-    assert converse(again.encode() * 3, "-nboard", "-game-file", str(path)).returncode == 0
-    assert len(list(read_games(str(path)))) == 1
 
 
 def test_a_game_that_finds_no_room_leaves_the_old_games(tmp_path: Path) -> None:
@@ -79,19 +53,12 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     assert done.stderr.count(b"games are not saved") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "lines", "searches"),
-    [
-        (["-q"], b"hint 2\ngo\nplay nonsense\n", 2),
-        (["-gtp"], b"genmove b\nreg_genmove w\nquit\n", 2),
-        (["-nboard"], b"set depth 4\nhint 1\nquit\n", 1),
-    ],
-)
-def test_every_search_is_written_down(tmp_path: Path, arguments: list[str], lines: bytes, searches: int) -> None:
+def writes_down(tmp_path: Path, protocol: str, lines: bytes, searches: int) -> None:
+    """Check the search log of a dialogue, and that the answers are the same with one and without."""
     path = tmp_path / "searches.log"
-    plain = converse(lines, *arguments, "-level", "4")
-    done = converse(lines, *arguments, "-level", "4", "-search-log-file", str(path))
-    if arguments == ["-q"]:
+    plain = converse(lines, protocol, "-level", "4")
+    done = converse(lines, protocol, "-level", "4", "-search-log-file", str(path))
+    if protocol == "-q":
         assert done.stdout == plain.stdout
     parts = path.read_text(encoding="utf-8").split("\n\n")
     assert len(parts) == searches
@@ -102,3 +69,7 @@ def test_every_search_is_written_down(tmp_path: Path, arguments: list[str], line
         assert rule == last
         assert rows[-1].startswith("    4   +")
         assert len(rows) >= 2
+
+
+def test_every_search_is_written_down(tmp_path: Path) -> None:
+    writes_down(tmp_path, "-q", b"hint 2\ngo\nplay nonsense\n", 2)

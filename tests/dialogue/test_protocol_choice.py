@@ -10,14 +10,7 @@ from live import converse
 from desdaemon.cli.arguments import protocol_of_program, read_arguments
 from desdaemon.cli.main import usage
 from desdaemon.dialogue.commands.help import joined
-from desdaemon.dialogue.dialects import MODULES, NAMES
-
-FIRST = {
-    "gtp": (b"protocol_version\nname\nquit\n", b"= 2\n\n= desdaemon\n\n= \n\n"),
-    "nboard": (b"nboard 2\nping 3\nquit\n", b"set myname desdaemon\npong 3\n"),
-    "xboard": (b"xboard\nping 3\nquit\n", b"pong 3\n"),
-    "cassio": (b"ENGINE-PROTOCOL init\nENGINE-PROTOCOL quit\n", b"ready.\nbye bye.\n"),
-}
+from desdaemon.dialogue.dialects import NAMES
 
 
 @pytest.mark.parametrize("protocol", NAMES)
@@ -30,21 +23,11 @@ def test_by_option(protocol: str) -> None:
     assert protocol == "text" or protocol in text
 
 
-@pytest.mark.parametrize("protocol", MODULES)
+@pytest.mark.parametrize("protocol", NAMES[1:])
 def test_by_the_name_of_the_program(protocol: str) -> None:
     assert protocol_of_program(f"desdaemon-{protocol}") == protocol
     assert protocol_of_program(f"Des{protocol.upper()}.exe") == protocol
     assert protocol_of_program("desdaemon") == "text"
-
-
-@pytest.mark.parametrize("protocol", FIRST)
-def test_by_the_first_line(protocol: str) -> None:
-    lines, answers = FIRST[protocol]
-    whole = converse(lines, f"-{protocol}")
-    assert whole.stdout.replace(b"= \n", b"=\n") == answers.replace(b"= \n", b"=\n")
-    assert (whole.stderr, whole.returncode) == (b"", 0)
-    found = converse(lines, "-q")
-    assert (found.stdout, found.stderr, found.returncode) == (b">\n" + whole.stdout, b"", 0)
 
 
 def test_an_object_in_json_is_a_first_line() -> None:
@@ -53,10 +36,3 @@ def test_an_object_in_json_is_a_first_line() -> None:
     replies = [json.loads(answer.stdout.removeprefix(b">\n").splitlines()[0]) for answer in answers]
     assert replies[0] == replies[1]
     assert (replies[0]["id"], replies[0]["type"]) == (7, "final")
-
-
-@pytest.mark.parametrize("line", ["protocol_version now", "nboard 9", "ping 3"])
-def test_other_lines_stay_in_the_text_protocol(line: str) -> None:
-    answer = converse(f"{line}\nmoves\n".encode(), "-q")
-    assert answer.stderr.count(b"\n") == 1
-    assert b"D3 C4 F5 E6" in answer.stdout

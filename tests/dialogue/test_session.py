@@ -231,26 +231,20 @@ def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
     assert len(searcher.calls) == 2, "not what it thought about"
 
 
-@pytest.mark.parametrize(
-    ("protocol", "lines", "answer"),
-    [
-        ("text", b"mode 1\n", b"plays D3\n"),
-        ("gtp", b"genmove b\n", b"= D3\n\n"),
-        ("nboard", b"nboard 2\ngo\nmove D3\n", b"\nstatus\n"),
-        ("xboard", b"new\nhard\ngo\n", b"move P@d3\n"),
-    ],
-)
-def test_a_line_or_the_end_of_the_input_ends_it_at_once(protocol: str, lines: bytes, answer: bytes) -> None:
-    """The search that pretends would never end by itself."""
-    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
-        live.send(lines)
-        live.until(answer)
-        live.send(b"\n\nquit\n")
-        assert live.end()[1:] == (b"", 0)
-    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
-        live.send(lines)
-        live.until(answer)
-        assert live.end()[1:] == (b"", 0)
+def ponders(protocol: str, lines: bytes, answer: bytes) -> None:
+    """After ``answer`` the engine thinks in the opponent's time, which a line or the end of the input ends at once: the
+    search that pretends would never end by itself.
+    """
+    for ending in (b"\n\nquit\n", b""):
+        with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
+            live.send(lines)
+            live.until(answer)
+            live.send(ending)
+            assert live.end()[1:] == (b"", 0)
+
+
+def test_a_line_or_the_end_of_the_input_ends_it_at_once() -> None:
+    ponders("text", b"mode 1\n", b"plays D3\n")
 
 
 class _Late(FakeSearcher):

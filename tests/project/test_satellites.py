@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 from checkout import IMPORT
-from test_layers import import_graph
+from test_layers import SOURCES, import_graph, module_name
 
 from desdaemon.protocol.satellites import SATELLITES
 
@@ -49,9 +50,7 @@ def test_nothing_imports_a_satellite_but_its_rows_table() -> None:
     graph = import_graph()
     # For the type of `desdaemon.Explorer`, which programs import from there.
     del graph["desdaemon"]
-    satellite = {
-        name: next((one for one in SATELLITES if f"{name}.".startswith(f"desdaemon.{one}.")), "") for name in graph
-    }
+    satellite = {name: satellite_of(name) for name in graph}
     wrong = [
         f"{name} imports {other}"
         for name, others in graph.items()
@@ -59,6 +58,23 @@ def test_nothing_imports_a_satellite_but_its_rows_table() -> None:
         if satellite.get(other) not in ("", None, satellite[name], *USES.get(satellite[name], ()))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def satellite_of(module: str) -> str:
+    """The satellite that a module is in; "" for the core."""
+    return next((one for one in SATELLITES if f"{module}.".startswith(f"desdaemon.{one}.")), "")
+
+
+def test_the_core_names_no_protocol_of_a_gui() -> None:
+    """But the programs that play for others (`clients.programs`) are asked in such protocols."""
+    named = [
+        path.name
+        for path in SOURCES
+        if not satellite_of(module_name(path))
+        and not module_name(path).startswith("desdaemon.clients.programs.")
+        and re.search(r"gtp|nboard|xboard|cassio", path.read_text("utf-8"), re.IGNORECASE)
+    ]
+    assert not named
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), SATELLITES], ids=" ".join)
@@ -73,6 +89,7 @@ def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
     offered = replies["hello"]["data"]["ops"]
     assert ("games.get" in offered) == ("book.explorer" not in names)
     assert ("people.get" in offered) == ("engine.people" not in names)
+    assert ("gtp" in run(names, "--help")) == ("guis" not in names)
     assert ("explain" in offered) == ("engine.reasons" not in names)
     unknown = {op for op, reply in replies.items() if reply.get("error", {}).get("code") == "unknown_op"}
     assert unknown == set(REQUESTS) - set(offered)

@@ -15,7 +15,7 @@ HEAD = """\
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import cut, table, DEFAULT
 from desdaemon.engine.result import Line
-from desdaemon.protocol.dialects import gtp, nboard, xboard
+from desdaemon.guis.codecs import gtp, nboard, xboard
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import BlackScore, MoverScore, opposite, seen_by_black

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import referee
 from dialogue import Dialogue
-from gtp_dialogue import Talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_games import OTHER_START, random_game, with_pass
@@ -174,16 +173,3 @@ def test_broken_files_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "folder.txt").mkdir()
     assert "regular file" in Dialogue().refused(f"load {tmp_path / 'folder.txt'}")
     assert "regular file" in Dialogue().refused(f"save {tmp_path / 'folder.txt'}")
-
-
-def test_loadsgf(tmp_path: Path, shared_data: Path) -> None:
-    path = shared_data / "transcripts" / "quarry_game.sgf"
-    if not path.is_file():
-        pytest.skip("the recorded game is not here")
-    talk = Talk()
-    assert talk.say(f"loadsgf {path} 3") == "black"
-    assert len(talk.session.game.moves) == 2
-    talk.say(f"loadsgf {path}")
-    assert talk.say("final_score") == "W+42"
-    assert talk.fails(f"loadsgf {tmp_path}").startswith("cannot load file")
-    assert talk.fails("loadsgf").startswith("syntax error")

@@ -88,10 +88,3 @@ def options(context: CommandContext, argument: str) -> None:
 
 def quit_dialogue(context: CommandContext, argument: str) -> None:
     context.leaving = 0
-
-
-def nboard(context: CommandContext, argument: str) -> None:
-    """`nboard N`: refuse a version other than 1 and 2. A line with 1 or 2 begins NBoard's protocol and does not come
-    here.
-    """
-    number_within("nboard", argument, 1, 2)

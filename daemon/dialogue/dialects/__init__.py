@@ -1,6 +1,6 @@
-"""The protocols of a dialogue: Edax's text, GTP, NBoard, XBoard, Cassio and JSON, each a thin layer over a `Session`.
+"""The protocols of a dialogue: Edax's text and those of `PROTOCOLS`, each a thin layer over a `Session`.
 
-Each module in `MODULES` has a constant ``SPOKEN``, with the protocol's listener and dialect. It is imported when the
+Each has a constant of its module, ``SPOKEN``, with the protocol's listener and dialect. The module is imported when the
 protocol is chosen, so that the others cost no time at the start.
 """
 
@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.protocol.commands.text import PROTOCOLS
+from desdaemon.protocol.rows import DialogueProtocol, load
+
 if TYPE_CHECKING:
     from desdaemon.dialogue.dialects.dialect import Dialect
     from desdaemon.dialogue.session import Session
     from desdaemon.dialogue.streams import DialogueOutput, InputListener
 
-MODULES = {
-    "gtp": "dialects.gtp",
-    "nboard": "dialects.nboard",
-    "xboard": "dialects.xboard",
-    "cassio": "dialects.cassio",
-    "json": "json_lines",
-}
-"""The module that speaks each protocol other than the text protocol, relative to `desdaemon.dialogue`."""
-
-NAMES = ("text", *MODULES)
+TEXT = DialogueProtocol("text", "")
+BY_NAME = {protocol.name: protocol for protocol in (TEXT, *PROTOCOLS)}
+NAMES = tuple(BY_NAME)
 
 
 class Spoken(NamedTuple):
@@ -34,8 +30,6 @@ class Spoken(NamedTuple):
 
 
 def spoken(protocol: str) -> Spoken:
-    """Return the ``SPOKEN`` of a protocol of `MODULES`; imports its module."""
-    from importlib import import_module
-
-    chosen: Spoken = import_module(f"desdaemon.dialogue.{MODULES[protocol]}").SPOKEN
+    """Return the ``SPOKEN`` of a protocol of `PROTOCOLS`; imports its module."""
+    chosen: Spoken = load(BY_NAME[protocol].spoken)
     return chosen

@@ -42,7 +42,6 @@ HANDLERS = {
     "version": "help.version",
     "options": "game.options",
     "quit": "game.quit_dialogue",
-    "nboard": "game.nboard",
     "help": "help.show_help",
     "book": "book.run",
     "base": "bases.run",

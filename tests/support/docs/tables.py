@@ -16,10 +16,10 @@ from desdaemon.clients.ggs import ggs as ggs
 from desdaemon.clients.match import match
 from desdaemon.clients.web import web as web
 from desdaemon.core.settings import SessionSettings
+from desdaemon.guis.codecs import cassio, gtp, nboard, xboard
 from desdaemon.protocol.commands import text as commands
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS
-from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
 from desdaemon.protocol.rows import Command, Option
 
 DOCS = ROOT / "docs"

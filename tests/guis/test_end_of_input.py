@@ -10,11 +10,8 @@ from fake_engine import ENDLESS_DEPTH
 from live import Live, converse
 from test_cassio import START
 from test_gtp import Talk
-from waits import until
 
-import desdaemon.dialogue.interrupt as module
 from desdaemon.core.search.loader import Abandoned
-from desdaemon.dialogue.interrupt import Interrupt
 
 LATE_S = 50
 """Before the end of a search of these tests, a minute, and long after the end of a grace on a busy machine."""
@@ -42,22 +39,6 @@ def test_nor_does_the_wait_for_an_engine(protocol: str) -> None:
     begun = time.monotonic()
     assert converse(DIALOGUES[protocol], f"-{protocol}", DELAY="60", GRACE_S="0.1").returncode == 0
     assert time.monotonic() - begun < LATE_S
-
-
-@pytest.mark.parametrize("absent", [True, False])
-def test_only_where_the_other_end_is_a_gui_does_a_bounded_search_end_early(
-    absent: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "ABSENT_GRACE_S", 0.01)
-    interrupt = Interrupt()
-    with interrupt.searching(bounded=True) as search:
-        interrupt.close(leaving=False, absent=absent)
-        if absent:
-            until(lambda: search.stopped)
-        else:
-            time.sleep(0.05)
-            assert not search.stopped
-    assert interrupt.expired == absent
 
 
 def test_what_comes_after_the_grace_is_not_answered_with_a_move_that_nobody_thought_about() -> None:

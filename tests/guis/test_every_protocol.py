@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from collected import Collected
 from fake_engine import build_fake
 from live import Live, converse
+from test_file_names import MARK
+from test_session import ponders
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
-from desdaemon.dialogue.dialects.cassio import CassioDialect
-from desdaemon.dialogue.dialects.gtp import GtpDialect
-from desdaemon.dialogue.dialects.nboard import NBoardDialect
 from desdaemon.dialogue.dialects.text import TextDialect
-from desdaemon.dialogue.dialects.xboard import XBoardDialect
 from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.text_sessions import checked_line
+from desdaemon.guis.cassio import CassioDialect
+from desdaemon.guis.codecs import cassio, gtp, nboard, xboard
+from desdaemon.guis.gtp import GtpDialect
+from desdaemon.guis.nboard import NBoardDialect
+from desdaemon.guis.xboard import XBoardDialect
 from desdaemon.protocol.commands import text
-from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
+from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.wire.messages import RequestError
 
 DIALECTS = {
     "text": (TextDialect, text.COMMANDS),
@@ -103,3 +109,37 @@ def test_the_end_of_the_input_ends_the_process(protocol: str, lines: bytes, end:
         live.send(lines)
         live.until(end)
         assert live.end()[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("protocol", "lines", "answer"),
+    [
+        ("gtp", b"genmove b\n", b"= D3\n\n"),
+        ("nboard", b"nboard 2\ngo\nmove D3\n", b"\nstatus\n"),
+        ("xboard", b"new\nhard\ngo\n", b"move P@d3\n"),
+    ],
+)
+def test_it_thinks_in_the_opponents_time_until_a_line_comes(protocol: str, lines: bytes, answer: bytes) -> None:
+    ponders(protocol, lines, answer)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "line", "answer"),
+    [
+        ("-gtp", "1 protocol_version", b"=1 2"),
+        ("-xboard", "protover 2", b"feature"),
+        ("-nboard", "ping 7", b"pong 7"),
+        ("-cassio", "ENGINE-PROTOCOL get-search-infos", b"ready"),
+    ],
+)
+def test_a_byte_order_mark_before_the_first_line_is_no_part_of_it(protocol: str, line: str, answer: bytes) -> None:
+    marked = converse(f"{MARK}{line}\n".encode(), protocol)
+    assert answer in marked.stdout
+    assert marked.stderr == b""
+
+
+@pytest.mark.parametrize("line", ["nboard 2", "protocol_version", "xboard", "engine-protocol init"])
+def test_a_remote_client_cannot_switch_to_it(line: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError) as caught:
+        checked_line(read_line(line), "admin", str(tmp_path))
+    assert caught.value.code == "forbidden"

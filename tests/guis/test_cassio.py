@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from in_process import InProcess
 from live import Live
 
-from desdaemon.dialogue.dialects.cassio import CassioDialect
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
+from desdaemon.guis.cassio import CassioDialect
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 START = "---------------------------OX------XO---------------------------X"

@@ -7,7 +7,7 @@ import re
 from fake_engine import FakeSearcher
 from in_process import InProcess
 
-from desdaemon.dialogue.dialects.gtp import GtpDialect
+from desdaemon.guis.gtp import GtpDialect
 
 ANSWER = re.compile(r"[=?][0-9]*(?: [^\n]+|)(?:\n[^\n]+)*\n\n")
 

@@ -15,12 +15,12 @@ from in_process import InProcess
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.dialogue.dialects.xboard import XBoardDialect
 from desdaemon.engine.limits import Limits, hash_bits_within
 from desdaemon.engine.result import Result
-from desdaemon.protocol.dialects.xboard import SETUP, drop_text, parse_drop, parse_level
+from desdaemon.guis.codecs.xboard import SETUP, drop_text, parse_drop, parse_level
+from desdaemon.guis.xboard import XBoardDialect
 from desdaemon.protocol.othello.notation import START as START_POSITION
-from desdaemon.protocol.othello.notation import Position, board_text, parse_xboard_fen
+from desdaemon.protocol.othello.notation import Position, board_text, parse_chess_fen
 from desdaemon.protocol.othello.rules import PASS, squares
 
 ENTRY_BYTES = 16
@@ -87,7 +87,7 @@ def test_the_variant_is_set_up(variant: str) -> None:
     talk = Talk()
     assert talk.say(f"variant {variant}") == [SETUP]
     assert "[" + 32 * "P" + 32 * "p" + "] w" in SETUP
-    assert board_text(parse_xboard_fen(SETUP.split("crazyhouse ")[1])) == START
+    assert board_text(parse_chess_fen(SETUP.split("crazyhouse ")[1])) == START
     assert talk.say("variant crazyhouse")[0].startswith("Error (unsupported variant")
 
 
@@ -244,8 +244,8 @@ def test_fen_round_trip(squares: list[int], colours: int, black_to_move: bool) -
     letters = "".join("P" if black >> at & 1 else "p" if white >> at & 1 else "1" for at in range(64))
     placed = "/".join(letters[at : at + 8] for at in range(56, -1, -8))
     rest = f"{'w' if black_to_move else 'b'} - - 0 1"
-    assert parse_xboard_fen(f"{placed} {rest}") == position
-    assert parse_xboard_fen(f"{placed}[PPpp] {rest}") == position
+    assert parse_chess_fen(f"{placed} {rest}") == position
+    assert parse_chess_fen(f"{placed}[PPpp] {rest}") == position
 
 
 @given(st.integers(0, 64))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from live import Live, converse
 from test_gtp import ANSWER, Talk, finished, passing
 
-from desdaemon.protocol.dialects import gtp
-from desdaemon.protocol.dialects.gtp import AnalyzedMove
+from desdaemon.guis.codecs import gtp
+from desdaemon.guis.codecs.gtp import AnalyzedMove
 from desdaemon.protocol.othello.notation import move_text
 
 # Parameters

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher
-from fuzzing import NBOARD_LINE
+from gui_fuzzing import NBOARD_LINE
 from in_process import InProcess
 from live import Live
 from transcripts import read
 
 from desdaemon.core.books.service import ScoredMove
-from desdaemon.dialogue.dialects.nboard import NBoardDialect, _HintStream
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
+from desdaemon.guis.nboard import NBoardDialect, _HintStream
 from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.othello.rules import PASS

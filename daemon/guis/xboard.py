@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.dialogue.clock import Clock
+from desdaemon.dialogue.dialects import Spoken
+from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
+from desdaemon.guis.codecs import xboard
 from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, XBOARD_VARIANTS, illegal_move, parse_xboard_fen
+from desdaemon.protocol.othello.notation import CHESS_VARIANTS, START, illegal_move, parse_chess_fen
 from desdaemon.protocol.version import __version__
 
-from . import Spoken
-from .dialect import LineDialect
+from .rows import NAME as OPTION_NAME
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line
@@ -143,7 +144,7 @@ class XBoardDialect(LineDialect):
     # Set-up
 
     def _protover(self, rest: str) -> None:
-        name = self.session.settings.name.replace('"', "") or NAME
+        name = self.session.settings.value(OPTION_NAME, str).replace('"', "") or NAME
         self.say("feature done=0", xboard.feature_line(name))
         self.session.prepare()
         try:
@@ -159,8 +160,8 @@ class XBoardDialect(LineDialect):
                 return
 
     def _variant(self, rest: str) -> None:
-        if rest.lower() not in XBOARD_VARIANTS:
-            raise BadInput(f"unsupported variant, expected one of {' '.join(XBOARD_VARIANTS)}")
+        if rest.lower() not in CHESS_VARIANTS:
+            raise BadInput(f"unsupported variant, expected one of {' '.join(CHESS_VARIANTS)}")
         self.session.init()
         self.say(xboard.SETUP)
 
@@ -176,7 +177,7 @@ class XBoardDialect(LineDialect):
         self.leaving = 0
 
     def _set_board(self, rest: str) -> None:
-        position = parse_xboard_fen(rest)
+        position = parse_chess_fen(rest)
         game = self.session.game
         # XBoard tells the engine in this way that the opponent has passed.
         if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):

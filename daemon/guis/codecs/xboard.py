@@ -12,7 +12,7 @@ from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
-from desdaemon.protocol.othello.notation import XBOARD_VARIANTS, Position, move_text, parse_move
+from desdaemon.protocol.othello.notation import CHESS_VARIANTS, Position, move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.rows import Command
@@ -85,7 +85,7 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 def feature_line(name: str) -> str:
     """Return the line with the engine's ``name`` and features, without the final ``done=1``."""
     options = "".join(f' option="{spin} -spin 0 0 {option.high}"' for spin, option in SPINS.items())
-    return f'feature myname="{name}" variants="{",".join(XBOARD_VARIANTS)}" {_FEATURES}{options}'
+    return f'feature myname="{name}" variants="{",".join(CHESS_VARIANTS)}" {_FEATURES}{options}'
 
 
 def split_line(line: str) -> tuple[str, str]:

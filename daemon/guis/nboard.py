@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.clock import Clock
-from desdaemon.dialogue.session import Session
+from desdaemon.dialogue.dialects import Spoken
+from desdaemon.dialogue.dialects.dialect import LineDialect
+from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
+from desdaemon.guis.codecs import nboard
 from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.dialects import nboard
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import ClockTerms, parse_ggf
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move
 from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black
 from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
-
-from . import Spoken
-from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.core.books.jobs import BookJob
@@ -302,6 +301,13 @@ class NBoardDialect(LineDialect):
         # Not the dialogue's search: the `ping` before the next command must not end it.
         self._learning = book.store_game(self.session, books)
         self._learning.watch(report)
+
+
+def refuse_version(context: CommandContext, argument: str) -> None:
+    """`nboard N` of the text protocol: refuse a version other than 1 and 2, with which the line begins this protocol
+    and does not come here.
+    """
+    number_within("nboard", argument, 1, 2)
 
 
 class _HintStream:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure, Progress
 from desdaemon.dialogue.clock import Clock
+from desdaemon.dialogue.dialects import Spoken
+from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.session import CommandContext, Session, unlimited
 from desdaemon.dialogue.streams import DialogueOutput, InputListener
+from desdaemon.guis.codecs import gtp
+from desdaemon.guis.codecs.gtp import GtpError
 from desdaemon.protocol.commands.options import find_option
-from desdaemon.protocol.dialects import gtp
-from desdaemon.protocol.dialects.gtp import GtpError
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
@@ -24,8 +26,6 @@ from desdaemon.protocol.othello.notation import Position, illegal_move, moves_te
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.version import __version__
 
-from . import Spoken
-from .dialect import LineDialect
 from .gtp_reports import AnalysisStream, LiveGraphics, wait_for_a_line
 
 if TYPE_CHECKING:

@@ -13,17 +13,16 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.dialogue.dialects import Spoken
+from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
-from desdaemon.protocol.dialects import cassio
-from desdaemon.protocol.dialects.cassio import CassioTask
+from desdaemon.guis.codecs import cassio
+from desdaemon.guis.codecs.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.version import __version__
-
-from . import Spoken
-from .dialect import LineDialect
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.interrupt import StoppableSearch

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from desdaemon.protocol.dialects import gtp
+from desdaemon.guis.codecs import gtp
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import depth_text
 

@@ -1,0 +1,1 @@
+"""The protocols that GUIs speak: GTP, NBoard's, XBoard's, Cassio's."""
