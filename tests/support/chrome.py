@@ -34,7 +34,13 @@ class Chrome:
                 f"desdaemon.preferences.set({name!r}, {str(value).lower() if value in (True, False) else repr(value)})"
             )
         if fragment:
-            await tab.evaluate(f"void (location.hash = {fragment!r})")
+            # The page opens the link when the browser tells of it, which may be after the next script.
+            await tab.evaluate(
+                f"""new Promise(opened => {{
+                    addEventListener("hashchange", () => opened(true), {{ once: true }});
+                    location.hash = {fragment!r};
+                }})"""
+            )
         return tab
 
     async def visit(self, address: str, *, trusting: bool = False) -> BrowserTab:

@@ -86,9 +86,11 @@ export class App {
     const other = linked && !(kept.tree && (kept.left === location.hash || sameLine(kept, linked)));
     if (other) this.game.open(linked, true);
     else if (kept.tree) this.game.load(kept);
-    window.addEventListener("hashchange", () => {
-      const link = parsed(location.hash);
-      if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
+    window.addEventListener("hashchange", ({ newURL }) => {
+      // The address may be the game's again by now.
+      const { hash } = new URL(newURL);
+      const link = parsed(hash);
+      if (link && fragment(this.game) !== hash) this.game.open(link, true);
     });
     window.addEventListener("pagehide", () => this.keep(location.hash));
     return other ? {} : kept;
