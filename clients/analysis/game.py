@@ -73,6 +73,14 @@ class GameAnalysis(NamedTuple):
         """Return the analysed moves of Black (``black``) or White."""
         return [step for step in self.steps if step.position.black_to_move == black]
 
+    @property
+    def left_book(self) -> JudgedMove | None:
+        """The first move that is not the book's, whose `best` may be; None if all are, or if the game did not begin in
+        the book.
+        """
+        left = next((step for step in self.steps if step.move != PASS and not step.played.of_book), None)
+        return left if left and (left is not self.steps[0] or left.best.of_book) else None
+
     def scores(self) -> list[BlackScore]:
         """Return Black's score before each analysed move and, if they end the game, its result."""
         scores = [step.black_score for step in self.steps]
@@ -155,6 +163,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
         "result": analysis.result,
         "engine": analysis.engine,
         "effort": analysis.effort,
+        "left_book": _left_data(analysis.left_book),
         "black_scores": analysis.scores(),
         "summary": {name: summary_data(analysis.summary(black)) for name, black in (("black", True), ("white", False))},
         "steps": [
@@ -176,6 +185,18 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
             }
             for step in analysis.steps
         ],
+    }
+
+
+def _left_data(left: JudgedMove | None) -> dict[str, Any] | None:
+    """Return where a game left the book as JSON data, with what the book had there."""
+    if left is None:
+        return None
+    book = left.best if left.best.of_book else None
+    return {
+        "ply": left.ply,
+        "book": move_text(book.move).lower() if book else None,
+        "score": book.score if book else None,
     }
 
 

@@ -89,7 +89,9 @@ def _bar(score: int, largest: int) -> str:
 
 
 def summary_lines(analysis: GameAnalysis) -> list[str]:
-    """Return, as lines of text, a table of the players, and the worst move of each player who lost discs."""
+    """Return, as lines of text, a table of the players, the worst move of each player who lost discs, and where the
+    game left the book.
+    """
     names = dict(zip((True, False), side_names(analysis.game), strict=True))
     width = max(map(len, names.values()))
     grades = "  ".join(f"{MARKS[name]:>2}" for _, name in GRADES)
@@ -107,7 +109,15 @@ def summary_lines(analysis: GameAnalysis) -> list[str]:
             given = f", gave away {step.turned}" if step.turned else ""
             played, best = move_text(step.move), move_text(step.best.move)
             worst.append(f"worst of {name}: {step.ply}. {played}, {step.loss} worse than {best}{given}")
-    return table + worst
+    return table + worst + _left_book(analysis.left_book)
+
+
+def _left_book(left: JudgedMove | None) -> list[str]:
+    """Return where a game left the book, and what the book had there, as a line; [] if it is not known to have."""
+    if left is None:
+        return []
+    had = f"; the book had {move_text(left.best.move)} {left.best.score:+}" if left.best.of_book else ""
+    return [f"left the book with {left.ply}. {move_text(left.move)}{had}"]
 
 
 # Comments in a game

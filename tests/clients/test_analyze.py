@@ -193,6 +193,37 @@ def test_a_table_for_the_terminal() -> None:
     assert all(step.sure in text for step in analysis.steps)
 
 
+class BookJudge(ExactJudge):
+    """Says of the best moves before some ply, and of the played ones before another, that a book has them."""
+
+    def __init__(self, best: int, played: int) -> None:
+        self.known = best, played
+
+    def one(self, ply: int, position: Position, move: int) -> JudgedMove:
+        judged = super().one(ply, position, move)
+        best, played = (ply < known for known in self.known)
+        other = judged.other and judged.other._replace(of_book=best)
+        return judged._replace(played=judged.played._replace(of_book=played), other=other)
+
+
+def test_a_report_tells_where_the_game_left_the_book() -> None:
+    game = next(game for game in games() if analysed(game).steps[1].loss)
+    second = analysed(game).steps[1]
+    lefts = {}
+    for best, played in ((3, 2), (2, 2), (1, 1), (99, 99)):
+        judge = BookJudge(best, played)
+        analysis = analyze_game(game, judge, {"level": 60, "book": "use"}, lambda done, total: None)
+        lefts[best, played] = as_json(analysis)["left_book"], re.findall("left the book.*", table(analysis))
+    name, had = move_text(second.move), f"{move_text(second.best.move)} {second.best.score:+}"
+    known = {"book": move_text(second.best.move).lower(), "score": second.best.score}
+    assert lefts == {
+        (3, 2): ({"ply": 2, **known}, [f"left the book with 2. {name}; the book had {had}"]),
+        (2, 2): ({"ply": 2, "book": None, "score": None}, [f"left the book with 2. {name}"]),
+        (1, 1): (None, []),
+        (99, 99): (None, []),
+    }
+
+
 def test_json_for_programs() -> None:
     analysis = analysed(next(games()))
     found = json.loads(json.dumps(as_json(analysis)))
