@@ -14,7 +14,8 @@ from desdaemon.clients.programs.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, extension_of, replace_file
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
-from desdaemon.protocol.othello.notation import Position, board_text, parse_move
+from desdaemon.protocol.othello.notation import Position, board_text, move_text, parse_move
+from desdaemon.protocol.othello.obf import Problem, problem_text
 from desdaemon.protocol.othello.rules import canonical
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -30,7 +31,7 @@ from .source import own_engine
 DESCRIPTION = """\
 Collect exercises from games: positions in which the move that was played lost 4 discs or more, and in which one move is
 4 discs or more better than all others. A third comes from each phase of the games as far as there are, the clearest
-first.
+first. With --lines the games are lines to learn, and the moves of one side in them are the answers.
 """
 
 _LEAST = 4
@@ -47,7 +48,10 @@ def main(arguments: list[str]) -> int:
     After a signal the exercises found so far are written, and the status is 128 plus the signal's number. It is 1,
     after a message, if the games or the output cannot be used, or if no exercise was found.
     """
-    options = command_line().parse_args(arguments)
+    parser = command_line()
+    options = parser.parse_args(arguments)
+    if options.lines and options.out != "-" and extension_of(options.out) != "obf":
+        parser.error("--lines writes OBF: expected --out with a name that ends in .obf")
     signals = StoppedBySignals()
     try:
         if options.out != "-" and extension_of(options.out) not in WRITERS:
@@ -56,14 +60,20 @@ def main(arguments: list[str]) -> int:
         with signals, own_engine(options.threads, options.eval_file, book=False) as engine:
             games = _games(options.files, options.player)
             search = Search(engine, options.level, lambda: signals.number != 0)
-            found = list(islice(search.exercises(games), options.count))
-        if not found:
+            if options.lines:
+                lines = search.of_lines((game for game, _ in games), options.lines)
+                texts = list(islice(lines, options.count))
+            else:
+                found = list(islice(search.exercises(games), options.count))
+                texts = [WRITERS[extension_of(options.out) or "obf"](found)] if found else []
+            count = len(texts) if options.lines else len(found)
+        if not texts:
             raise BadInput(f"{'stopped: ' if signals.number else ''}no exercise was found in {search.account}")
         if options.out == "-":
-            print_text(WRITERS["obf"](found))
+            print_text("".join(texts))
         else:
-            replace_file(options.out, WRITERS[extension_of(options.out)](found).encode())
-            print_text(f"{plural(len(found), 'exercise')} in {options.out}, of {search.account}\n")
+            replace_file(options.out, "".join(texts).encode())
+            print_text(f"{plural(count, 'exercise')} in {options.out}, of {search.account}\n")
     except BadInput as error:
         logs.message(str(error), "desdaemon exercises")
         return 128 + signals.number if signals.number else 1
@@ -75,7 +85,13 @@ def command_line() -> Parser:
     parser = Parser(prog="desdaemon exercises", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a file of games, or a folder of such files")
-    add("--player", default="", metavar="NAME", help="only moves of this player")
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument("--player", default="", metavar="NAME", help="only moves of this player")
+    whose.add_argument(
+        "--lines",
+        choices=("black", "white", "both"),
+        help="the games are lines to learn: this side's moves are answers",
+    )
     add("--count", type=whole(1, 100_000), default=200, metavar="N", help="exercises at most (default 200)")
     add("--level", type=whole(1, 60), default=16, metavar="N", help="level of the check (default 16)")
     add("--out", default="-", metavar="FILE", help=f"write .{', .'.join(WRITERS)} by its name (default: OBF, printed)")
@@ -140,6 +156,38 @@ class Search:
             for exercise in self._check(part):
                 found += 1
                 yield exercise
+        self._line.clear()
+
+    def of_lines(self, games: Iterable[FileGame], side: str) -> Iterator[str]:
+        """Yield each position of lines in which ``side`` (``black``, ``white`` or ``both``) has a choice, once, as OBF:
+        with the moves that the lines have there, their scores by a search, and a remark where it stands.
+        """
+        found: dict[Position, tuple[str, list[int]]] = {}
+        for game in games:
+            self._games += 1
+            line, position = "", game.record.initial
+            for move, _ in game.record.moves:
+                wanted = side == "both" or (side == "black") == position.black_to_move
+                if wanted and position.moves.bit_count() > 1:
+                    _, moves = found.setdefault(position, (line, []))
+                    if move not in moves:
+                        moves.append(move)
+                position, line = position.after(move), line + move_text(move).lower()
+        self._positions = len(found)
+        for position, (line, moves) in found.items():
+            if self._stopped():
+                return
+            self._line.show(f"{self._checked} of {plural(len(found), 'position')} searched")
+            after = [Board(board_text(position.after(move))) for move in moves]
+            side_to_move = Board(board_text(position)).side
+            answers = self._engine.analyze_many(after, level=self._level)
+            scores = {
+                move: MoverScore(int(answer.score.seen_by(side_to_move)))
+                for move, answer in zip(moves, answers, strict=True)
+            }
+            self._checked += 1
+            remark = f"after {line}" if line else "the start"
+            yield f"{problem_text(Problem(position, scores))} % {remark}\n"
         self._line.clear()
 
     def _candidates(self, games: Iterable[tuple[FileGame, bool | None]]) -> list[_Spot]:

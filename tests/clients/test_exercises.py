@@ -171,3 +171,29 @@ def test_a_signal_leaves_what_was_found(
     assert command.main([base, "--threads", "1"]) == 130
     line = "stopped: no exercise was found in 0 games with 0 positions; 0 checked at level 16"
     assert capsys.readouterr().err == f"desdaemon exercises: {line}\n"
+
+
+def test_own_lines_are_exercises_with_their_moves_as_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each position once where the side has a choice, with all moves of the lines there, scored by the engine."""
+    (tmp_path / "mine.txt").write_text("Tiger | f5d6c3d3c4\nf5d6c4\nCow | f5f6e6f4\n")
+    file = str(tmp_path / "mine.txt")
+    assert command.main([file, "--lines", "black", "--level", "1", "--threads", "1"]) == 0
+    text = capsys.readouterr().out
+    found = [sorted(move_text(move) for move in problem.scores) for problem in problems(text)]
+    assert found == [["F5"], ["C3", "C4"], ["C4"], ["E6"]]
+    assert [line.partition(" % ")[2] for line in text.splitlines()] == [
+        "the start",
+        "after f5d6",
+        "after f5d6c3d3",
+        "after f5f6",
+    ]
+    assert all(problem.position.black_to_move for problem in problems(text))
+    out = tmp_path / "white.obf"
+    assert command.main([file, "--lines", "white", "--level", "1", "--threads", "1", "--out", str(out)]) == 0
+    assert len(problems(out.read_text())) == 3
+    assert "3 exercises" in capsys.readouterr().out
+    for arguments in (["--out", "x.sgf"], ["--player", "Ann"]):
+        with pytest.raises(SystemExit, match="2"):
+            command.main([file, "--lines", "white", *arguments])

@@ -60,6 +60,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l key -r -d 'thi
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l server-key -r -d 'the server\'s public key, if the key file lacks it'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l player -r -d 'only moves of this player'
+complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l lines -r -d 'the games are lines to learn: this side\'s moves are answers'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l count -r -d 'exercises at most (default 200)'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l level -r -d 'level of the check (default 16)'
 complete -c desdaemon -n '__fish_seen_subcommand_from exercises' -l out -r -d 'write .obf, .sgf, .html by its name (default: OBF, printed)'
