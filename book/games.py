@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import Records
+
 Games = npt.NDArray[Any]
 """An array of `GAME` records."""
 
@@ -75,6 +77,24 @@ def moves_of(games: Games) -> list[bytes]:
     return [moves.rstrip(_END) for moves in games["moves"].tolist()]
 
 
+def played(games: Games) -> Games:
+    """Return ``games`` without the entries that stand for results of no game: `COUNTS_WITHOUT_GAMES` and those of
+    `results_merged`.
+    """
+    some: Games = games[(games["player"] | games["opponent"]) != 0]
+    return some
+
+
+def results_merged(keys: Records, results: Records) -> Games:
+    """Return the entry that says that ``results`` without games, a `RESULT` record for each of the canonical positions
+    ``keys``, were added: another for each content, whatever its order.
+    """
+    order = np.lexsort((keys["opponent"], keys["player"]))
+    content = b"".join(each[order].tobytes() for each in (keys["player"], keys["opponent"], results))
+    mark = hashlib.blake2b(content, digest_size=16).digest()
+    return unpacked(packed(mark, (0, 0), b"", 0, "", learned=False))
+
+
 def source_name(source: str) -> bytes:
     """Return a source's name as `GAME` has it: of a long name only the last 32 bytes."""
     return source.encode()[-_LONGEST_SOURCE:]
@@ -104,8 +124,6 @@ def without(games: Games, gone: Iterable[bytes]) -> Games:
 
 
 def sources(games: Games) -> dict[str, int]:
-    """Return the number of games from each source, by the source's name; the entry `COUNTS_WITHOUT_GAMES` is
-    left out.
-    """
-    names, numbers = np.unique(without(games, COUNTS_WITHOUT_GAMES["identity"].tolist())["source"], return_counts=True)
+    """Return the number of games from each source, by the source's name."""
+    names, numbers = np.unique(played(games)["source"], return_counts=True)
     return {name.decode(errors="ignore"): number for name, number in zip(names.tolist(), numbers.tolist(), strict=True)}

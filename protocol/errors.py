@@ -41,16 +41,17 @@ class Complaints:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._count = 0
+        self.count = 0
+        """The complaints so far."""
 
     def __call__(self, line: str) -> None:
-        self._count += 1
-        if self._count <= MOST_COMPLAINTS:
+        self.count += 1
+        if self.count <= MOST_COMPLAINTS:
             self._tell(line)
 
     def __enter__(self) -> Complaints:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._count > MOST_COMPLAINTS:
-            self._tell(f"and {self._count - MOST_COMPLAINTS:,} more")
+        if self.count > MOST_COMPLAINTS:
+            self._tell(f"and {self.count - MOST_COMPLAINTS:,} more")

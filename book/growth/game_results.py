@@ -15,7 +15,7 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Records, Rows
 from desdaemon.book.errors import within
-from desdaemon.book.games import COUNTS_WITHOUT_GAMES, Games, moves_of, packed, squares_of, unpacked, without
+from desdaemon.book.games import COUNTS_WITHOUT_GAMES, Games, moves_of, packed, played, squares_of, unpacked, without
 from desdaemon.book.layout import TALLY_POSITIONS
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import RESULT
@@ -175,7 +175,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
     """
     rows, results = _without(book, tally(book, games, progress))
     kept = without(book.games, games["identity"].tolist())
-    if len(without(COUNTS_WITHOUT_GAMES, kept["identity"].tolist())):
+    if len(played(kept)) == len(kept):
         results[~np.isin(rows, tally(book, kept, progress).rows)] = 0
     with book.together():
         book.unlist_games(games)
@@ -215,8 +215,9 @@ def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -
     results = book.table.results_of(rows)
     if not len(book.games):
         return rows, results
-    if not len(without(COUNTS_WITHOUT_GAMES, book.games["identity"].tolist())):
-        counted, rest = _without(book, tally(book, book.games, progress))
+    listed = played(book.games)
+    if len(listed) < len(book.games):
+        counted, rest = _without(book, tally(book, listed, progress))
         results[np.isin(rows, counted)] = rest[np.isin(counted, rows)]
         some = _sums(results) > 0
         return rows[some], results[some]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
-from desdaemon.book.games import COUNTS_WITHOUT_GAMES, new_games, without
+from desdaemon.book.games import new_games, played, results_merged
 from desdaemon.book.growth.game_results import count, counts_without_games
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
@@ -120,14 +120,17 @@ def merge(
 
 
 def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[int, int, int]:
-    """Count the games of the other book that are new, and add its results that belong to no listed game.
+    """Count the games of the other book that are new, and add its results that belong to no listed game, unless these
+    very results were added before.
 
     Returns the number of games counted now, of games counted before, and of positions with such results.
     """
-    own = without(other.games, COUNTS_WITHOUT_GAMES["identity"].tolist())
+    own = played(other.games)
     fresh = new_games(own, book.games)
     theirs, extra = counts_without_games(other, progress)
-    rows = book.table.rows_of(other.table.records(theirs))
+    keys = other.table.records(theirs)
+    mark = new_games(results_merged(keys, extra), book.games)
+    rows = book.table.rows_of(keys) if len(mark) else theirs[:0]
     with book.together():
         count(book, fresh, all_games=True, progress=progress)
         if len(rows):
@@ -135,7 +138,7 @@ def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[i
             for name in results.dtype.names or ():
                 results[name] += extra[name]
             book.store_results(rows, results)
-            book.list_games(new_games(COUNTS_WITHOUT_GAMES, book.games))
+            book.list_games(mark)
     return len(fresh), len(own) - len(fresh), len(rows)
 
 

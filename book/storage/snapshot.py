@@ -416,7 +416,8 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
         counts = Counts.unpacked(data[header.counts_at :][: WORDS * 8].view(np.uint64))
         if not counts.possible(header.rows):
             raise Unreadable(path, header.counts_at, "the counts of positions are impossible")
-    games = data[header.games_at :][: header.games * GAME.itemsize].view(GAME)
+    # A copy: a view would keep the whole file mapped after a command that leaves nothing else of it in use.
+    games = data[header.games_at :][: header.games * GAME.itemsize].view(GAME).copy()
     settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
     book = Book(header.options, table, settled=settled, complete=complete, counts=counts, games=games)
     book.stale = bool(header.state & STALE)

@@ -231,6 +231,9 @@ class Store:
         platform.lower_thread(_LOWEST)
         done, spent = 0, CHECK_AFTER_S
         while not self._closing.wait(spent) and done < blocks.size and blocks.damage is None:
+            if table.guard is not blocks:
+                # Nothing of the file is in use any more.
+                return
             begun = time.monotonic()
             done = blocks.check_some(done)
             spent = time.monotonic() - begun

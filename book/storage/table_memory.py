@@ -376,6 +376,8 @@ class TableMemory:
                 setattr(self, name, getattr(other, name))
             self._strays = other._strays
             self._context[:] = other._context
+            # Look-ups hold the lock: none uses what is dropped, and a former file need not stay mapped.
+            self._guards.clear()
             self.watch(other.guard)
             self._piece, self._mapped = other._piece, other._mapped
         self.removals += 1

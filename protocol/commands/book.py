@@ -474,7 +474,11 @@ BOOK_COMMANDS = (
         "Take back the results of the games of a source.",
         role=ADMIN,
     ),
-    _editor("undo", (), "Take back the last command that changed the book since it was saved or opened."),
+    _editor(
+        "undo",
+        (),
+        "Take back the last command that changed the book since it was saved or opened; an editor only an own one.",
+    ),
     # Shrinking
     _editor("prune", (), "Keep only what can be reached while one side plays best moves."),
     _editor("subtree", (), "Keep only what this position leads to."),

@@ -4,6 +4,7 @@ import itertools
 import random
 import threading
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from toys import canonical, contents, game_positions, set_results, small_book, t
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
+from desdaemon.book.formats import registry
 from desdaemon.book.formats.text import parse_board
-from desdaemon.book.growth.add import fix
+from desdaemon.book.growth.add import BookGame, add_games, fix
 from desdaemon.book.growth.by_hand import edit
+from desdaemon.book.growth.game_results import take_back
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import delete
@@ -302,6 +305,20 @@ def test_merge_reports_conflicts_and_adds_up_results() -> None:
     assert [(conflict.theirs, conflict.kept) for conflict in merged.conflicts if conflict.theirs == 40] == [(40, 40)]
     assert first.table.results(first.table.find(*FIRST)) == (11, 22, 33)
     assert {entry.leaf_level for entry in (first.entry(*key[:2]) for key in contents(first)) if entry.has_leaf} == {9}
+
+
+def test_results_without_games_are_merged_once(tmp_path: Path) -> None:
+    book, other = grown(), grown()
+    set_results(other, 0, (5.0, 6.0, 7.0))
+    set_results(other, 3, (1.0, 0.0, 0.5))
+    assert merge(book, other).without_games == 2
+    merged = [book.table.results(row) for row in range(len(book))]
+    add_games(book, [BookGame(bytes([37, 43]), 4, "a game", "games.txt")], Worker(toy), keep_results=True)
+    take_back(book, book.games[book.games["source"] == b"games.txt"])
+    registry.write_native(tmp_path / "other.book", other)
+    for _ in range(2):
+        assert merge(book, registry.load(tmp_path / "other.book").book).without_games == 0
+        assert [book.table.results(row) for row in range(len(merged))] == merged
 
 
 def test_diff_counts_every_kind() -> None:

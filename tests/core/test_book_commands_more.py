@@ -11,6 +11,7 @@ from toys import contents
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.growth.schedule import RECIPES
 from desdaemon.core.search.loader import EngineFailure
+from desdaemon.protocol.errors import MOST_COMPLAINTS
 
 SEARCH = "desdaemon.book.growth.engine_evaluator.Searches.__call__"
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
@@ -224,3 +225,11 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     assert any("* to move" in line for line in shown)
     dialogue.say("book verbose 1")
     assert len(dialogue.lines("book deviate 6 8")) == 1
+
+
+@pytest.mark.parametrize("command", ["add", "check"])
+def test_bad_games_are_told_of_as_elsewhere(command: str, dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 4")
+    (tmp_path / "games.txt").write_text("f5f5\n" * (MOST_COMPLAINTS + 3), encoding="utf-8")
+    lines = dialogue.say(f"book {command} {tmp_path / 'games.txt'}").splitlines()
+    assert lines.index("and 3 more") == MOST_COMPLAINTS

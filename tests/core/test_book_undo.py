@@ -1,10 +1,16 @@
 """Commands taken back, copies of a book in use, and files that are whole once they are closed."""
 
+import gc
+import mmap
 import shutil
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import referee
+import waits
 from book_dialogue import BookDialogue
 from toys import contents
 
@@ -14,12 +20,13 @@ from desdaemon.book.formats.registry import load
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.book.storage import observers
+from desdaemon.book.storage import observers, snapshot, store
 from desdaemon.book.storage.store import REMOVING, open_store
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Caller
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BY_NAME, complete, parse_line, written_line
+from desdaemon.protocol.rows import EDITOR
 
 COMMANDS = (
     "add {games}",
@@ -191,6 +198,53 @@ def test_undo_says_whose_command_it_was(dialogue: BookDialogue, files: dict[str,
     assert "book delete f5 is taken back" in told
     assert "before it: cut 4 (of laptop)" in told
     assert "book cut 4 (of laptop) is taken back" in dialogue.say("book undo")
+
+
+def test_an_editor_takes_back_only_own_commands(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    before = state(dialogue.book)
+    laptop, desk = (Caller(f"{name}/1", dialogue.session.settings, role=EDITOR) for name in ("laptop", "desk"))
+
+    def told(caller: Caller, line: str) -> str:
+        job = run_command(dialogue.books, *parse_line(line), caller)
+        assert job.wait(600)
+        return job.error if job.failure else "".join(job.result["text"])
+
+    for line in (files["native"], files["other"]):
+        told(Caller("", dialogue.session.settings), f'load "{line}"')
+        before = state(dialogue.book)
+        told(laptop, "cut 4")
+        changed = state(dialogue.book)
+        refusal = told(desk, "undo")
+        assert "the last command is book cut 4 (of laptop): who gave it takes it back, or an admin" in refusal
+        assert state(dialogue.book) == changed != before
+        assert "book cut 4 is taken back" in told(laptop, "undo")
+        assert state(dialogue.book) == before
+
+
+@pytest.mark.parametrize("checked", [0, 1 << 40])
+def test_a_book_that_was_cut_keeps_no_file_mapped(
+    checked: int, dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "CHECKED_AT_OPEN", checked)
+    monkeypatch.setattr(snapshot, "INDEXED_FROM", 1)
+    monkeypatch.setattr("desdaemon.book.book._IN_PLACE", 0)
+    dialogue.say("book enumerate 5")
+    dialogue.say(f"book save {tmp_path / 'b.book'}")
+    dialogue.say("book enumerate 1")
+    mapped: list[weakref.ref[mmap.mmap]] = []
+
+    def mapping(*given: Any, **named: Any) -> mmap.mmap:
+        made = mmap.mmap(*given, **named)
+        mapped.append(weakref.ref(made))
+        return made
+
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshot, "mmap", SimpleNamespace(mmap=mapping, ACCESS_COPY=mmap.ACCESS_COPY))
+        dialogue.say(f"book load {tmp_path / 'b.book'}")
+    (kept,) = mapped
+    assert kept() is not None
+    dialogue.say("book cut 2")
+    waits.until(lambda: gc.collect() >= 0 and kept() is None)
 
 
 def test_a_job_that_two_processes_carried_out_is_one_command(dialogue: BookDialogue, files: dict[str, str]) -> None:

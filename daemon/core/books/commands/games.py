@@ -10,7 +10,7 @@ from desdaemon.book.growth.add import BookGame, add_games
 from desdaemon.book.growth.game_results import take_back
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import (
     READ_FORMATS,
     extension_of,
@@ -26,9 +26,6 @@ from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
-
-SHOWN = 5
-"""The most unusable games that a result describes; further ones are only counted."""
 
 OPENINGS = "openings"
 """The file name that stands for the lines of the named openings, unless a file has this name."""
@@ -66,25 +63,20 @@ def counted_text(counted: int, already: int) -> str:
 class Games:
     """The games in the files that a command names, from the standard start. May be iterated more than once.
 
-    After an iteration ``games`` is the number of games that it yielded, ``left_out`` the number of unusable games, and
-    ``problems`` has a line about each of the first `SHOWN` unusable ones.
+    After an iteration ``games`` is the number of games that it yielded, ``complain`` has counted the unusable games,
+    and ``problems`` has what it tells of them; whoever knows of no others ends its block.
     """
 
     def __init__(self, run: BookCommandRun) -> None:
         self.files = game_files(run)
         self.games = 0
-        self.left_out = 0
         self.problems: list[str] = []
-
-    def complain(self, line: str) -> None:
-        """Count a game that cannot be used; ``line`` says why and is stored for the first `SHOWN` such games."""
-        self.left_out += 1
-        if self.left_out <= SHOWN:
-            self.problems.append(line)
+        self.complain = Complaints(self.problems.append)
 
     def __iter__(self) -> Iterator[BookGame]:
-        self.games = self.left_out = 0
+        self.games = 0
         self.problems.clear()
+        self.complain = Complaints(self.problems.append)
         for path in self.files:
             for game in self._games(path):
                 self.games += 1
@@ -129,11 +121,10 @@ def _add(run: BookCommandRun) -> Result:
         search=not run.values["unsearched"],
         played=run.number("played"),
     )
-    for line in illegal:
-        games.complain(line)
-    lines = list(games.problems)
-    if games.left_out > SHOWN:
-        lines.append(f"... and {games.left_out - SHOWN} more like these")
+    with games.complain as complain:
+        for line in illegal:
+            complain(line)
+    lines = [*games.problems]
     lines.append(
         f"{plural(games.games, 'game')} of {plural(len(games.files), 'file')} added to book: "
         f"{plural(outcome.added, 'position')} added, {plural(outcome.searches, 'search')}, "
@@ -144,7 +135,7 @@ def _add(run: BookCommandRun) -> Result:
     return {
         "finished": outcome.finished,
         "games": games.games,
-        "left_out": games.left_out,
+        "left_out": games.complain.count,
         "added": outcome.added,
         "searches": outcome.searches,
         "counted": counted,

@@ -26,7 +26,9 @@ from desdaemon.core.metrics import account_of
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import discs_text
+from desdaemon.protocol.rows import ADMIN
 from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.wire.messages import allows
 
 from .games import counted_text
 
@@ -176,34 +178,42 @@ def _backup(run: BookCommandRun) -> Result:
 
 
 def _undo(run: BookCommandRun) -> Result:
-    book, opened, path = run.book, run.books.opened, run.books.path
+    opened, path, recorder = run.books.opened, run.books.path, run.book.recorder
     assert opened is not None
-    store, recorder = opened.store, book.recorder
-    if store is None and isinstance(recorder, MemoryObserver):
-        commands = recorder.undoable()
-    else:
-        recorder.allow()
-        commands = store.undoable() if store is not None else []
-    if not commands:
-        what = f"book undo: {path or 'the new book'}: "
-        if isinstance(recorder, MemoryObserver) and recorder.too_large:
-            raise BadInput(f"{what}too large to take commands back in memory: after book save FILE they can be")
-        raise BadInput(f"{what}nothing to take back since it was saved or opened")
-    if store is None and isinstance(recorder, MemoryObserver):
+    if isinstance(recorder, MemoryObserver):
+        last, rest = _last(run, recorder.undoable(), too_large=recorder.too_large)
         book, before = recorder.undo()
         opened = opened._replace(book=book)
         run.books.use(opened, path)
         book.recorder = before
-    elif store is not None and path is not None:
-        store.undo()
+    else:
+        recorder.allow()
+        assert opened.store is not None
+        assert path is not None
+        last, rest = _last(run, opened.store.undoable())
+        opened.store.undo()
         opened = registry.open_any(path, progress=run.progress)
         run.books.use(opened, path)
-    *earlier, last = [_whose(command, run.caller) for command in commands]
+    return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}
+
+
+def _last(run: BookCommandRun, commands: list[GivenCommand], *, too_large: bool = False) -> tuple[str, str]:
+    """Return the texts of the last of ``commands``, which may be taken back, and of those before it. Raises `BadInput`
+    if there is none, or if it is another client's and the caller no admin.
+    """
+    caller, what = run.caller, f"book undo: {run.books.path or 'the new book'}: "
+    if too_large:
+        raise BadInput(f"{what}too large to take commands back in memory: after book save FILE they can be")
+    if not commands:
+        raise BadInput(f"{what}nothing to take back since it was saved or opened")
+    *earlier, last = [_whose(command, caller) for command in commands]
+    if commands[-1].client != account_of(caller.client) and not allows(caller.role, ADMIN):
+        raise BadInput(f"{what}the last command is book {last}: who gave it takes it back, or an admin")
     rest = "nothing before it, since the book was saved"
     if earlier:
         more = f" and {len(earlier) - SHOWN} more" if len(earlier) > SHOWN else ""
         rest = f"before it: {'; '.join(earlier[: -SHOWN - 1 : -1])}{more}"
-    return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}
+    return last, rest
 
 
 def _whose(command: GivenCommand, caller: Caller) -> str:

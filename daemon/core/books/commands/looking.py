@@ -236,8 +236,9 @@ def _check(run: BookCommandRun) -> Result:
     book = run.book
     games = Games(run)
     totals, illegal = report.check_games(book, (game.moves for game in games), run.progress)
-    for complaint in illegal:
-        games.complain(complaint)
+    with games.complain as complain:
+        for complaint in illegal:
+            complain(complaint)
     line = f"Positions : {totals.missing} missing, {totals.good} good, {totals.bad} bad ({totals.bad_percent:.2f}% bad)"
     return {"missing": totals.missing, "good": totals.good, "bad": totals.bad, "text": [*games.problems, line]}
 
