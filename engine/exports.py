@@ -5,7 +5,9 @@ Plain data, so that a start from the cache imports neither numba nor the kernels
 
 from __future__ import annotations
 
-from desdaemon.engine.compiler.library import Spec
+from collections.abc import Callable
+
+from desdaemon.engine.compiler.library import Spec, wait
 
 MODULES = (
     "desdaemon.engine.kernels.interface",
@@ -61,3 +63,8 @@ SPEC = Spec(
         "search_shallow": "search_root",
     },
 )
+
+
+def await_kernels(look: Callable[[], None]) -> None:
+    """Wait until the library can be loaded at once. ``look`` is called at intervals meanwhile, and may raise."""
+    wait(SPEC, look)

@@ -15,8 +15,7 @@ from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.searchers import JobSearches, searchers
 from desdaemon.core.threads import step_back
-from desdaemon.engine.compiler.library import wait
-from desdaemon.engine.exports import SPEC
+from desdaemon.engine.exports import await_kernels
 from desdaemon.engine.search import Control
 from desdaemon.protocol.commands.book import BookCommand, BookValues
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
@@ -128,7 +127,7 @@ class BookCommandRun(NamedTuple):
         on_search = None
         if show is not None and books.book is not None and books.book.options.verbosity >= SEARCHES_SHOWN:
             on_search = shown_search(show, settings.width)
-        wait(SPEC, lambda: self.progress("compile", 0, 0))
+        await_kernels(lambda: self.progress("compile", 0, 0))
         weights = books.weights_of(settings.eval_file)
         searches = Searches(weights=weights, on_search=on_search)
         job.on_cancel(searches.stop)

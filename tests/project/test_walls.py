@@ -1,0 +1,83 @@
+"""How many names cross the walls between parts, and how many files name a feature that is not theirs: few, so that a
+part can be understood by its doors, and a feature by its folder.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from checkout import ROOT
+from test_layers import SOURCES, imports, module_name
+from test_satellites import satellite_of
+
+WALLS = {
+    ("core", "book"): (75, 35),
+    ("core", "engine"): (15, 9),
+    ("dialogue", "core"): (48, 18),
+    ("server", "core"): (26, 14),
+}
+"""The most names that one part takes from another, and the most modules that it takes them from. Satellites do not
+count. The aims: 25 names of one module of the book for the core, and 12 of the engine.
+"""
+
+FEATURES = {
+    "strength": (r"engine\.(people|policy|strength)|\bstrength\b|human_move", "engine/people/", 11),
+    "book growth": (r"\.growth\b", "book/growth/", 19),
+    "cluster": (r"\bcluster\b", "daemon/cluster/", 12),
+    "batches": (r"analyze\.batch|requests\.batch|from \.batch", "/batch", 5),
+    "matches": (r"clients\.match\b", "clients/match/", 1),
+    "formats of books": (r"book\.formats\b|from \.\.formats\b", "book/formats/", 9),
+    "explorer": (r"explorer|games\.get|games-file|GamesIndex", "explorer", 6),
+    "openings of XOT": (r"\bxot\b", "xot|openings", 10),
+    "umigame's numbers": (r"umigame", "umigame", 5),
+}
+"""How a feature is named, the files that are its own, and the most others that name it. The aim: 3."""
+
+
+@cache
+def imported_names(part: str) -> list[tuple[str, str]]:
+    """The modules that ``part`` without its satellites imports from, each with a name, "" for the module itself."""
+    modules = {module_name(path) for path in SOURCES}
+    found = []
+    for path in SOURCES:
+        importing = f"{module_name(path)}."
+        if importing.startswith(f"desdaemon.{part}.") and not satellite_of(importing[:-1]):
+            for _, imported in imports(path):
+                module = imported
+                while module and module not in modules:
+                    module = module.rpartition(".")[0]
+                found.append((module, imported.removeprefix(module).removeprefix(".")))
+    return found
+
+
+def crossing(part: str, other: str) -> set[tuple[str, str]]:
+    """The modules of ``other`` that ``part`` imports from, each with a name."""
+    return {(module, name) for module, name in imported_names(part) if f"{module}.".startswith(f"desdaemon.{other}.")}
+
+
+@pytest.mark.parametrize("wall", WALLS, ids="-".join)
+def test_no_more_names_cross_a_wall(wall: tuple[str, str]) -> None:
+    crossed = crossing(*wall)
+    names, modules = WALLS[wall]
+    shown = "\n".join(sorted(f"{module} {name}" for module, name in crossed))
+    assert len(crossed) <= names, shown
+    assert len({module for module, _ in crossed}) <= modules, shown
+
+
+def test_names_are_counted() -> None:
+    assert ("desdaemon.engine.search", "Searcher") in crossing("core", "engine")
+    assert not crossing("core", "server")
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_no_more_files_name_a_feature(feature: str) -> None:
+    pattern, own, most = FEATURES[feature]
+    named = [
+        name
+        for path in SOURCES
+        if not re.search(own, name := path.relative_to(ROOT).as_posix())
+        and re.search(pattern, path.read_text("utf-8"), re.IGNORECASE)
+    ]
+    assert 0 < len(named) <= most, "\n".join(named)
