@@ -17,12 +17,15 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
 from . import INTERPRETED, interpreted, notice
+
+if TYPE_CHECKING:
+    from .target import CompileTarget
 
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
@@ -30,6 +33,8 @@ _KEEP_DAYS = 30
 _LOOK_S = 0.1
 _OWN_PACKAGE = "desdaemon"
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
+SHIPPED = Path(__file__).resolve().parent / "shipped"
+"""The folder of code that came with the program: one file for each library and each target of `target.SHIPPED`."""
 _EACH_TIME = "each start makes it again (DESDAEMON_CACHE_DIR names another folder)"
 
 OnProgress = Callable[[str], None]
@@ -132,13 +137,16 @@ def _numba_version() -> bytes:
     if numba_spec is None or not numba_spec.submodule_search_locations:
         return b"none"
     try:
-        return (Path(numba_spec.submodule_search_locations[0]) / "_version.py").read_bytes()
+        # As text: the line ends differ between the wheels of one release.
+        return (Path(numba_spec.submodule_search_locations[0]) / "_version.py").read_text(encoding="utf-8").encode()
     except OSError:
         return b"unknown"
 
 
-def digest(spec: Spec) -> str:
-    """Return a digest of sources, compiler, processor and entries, which names this library's file in the cache."""
+def digest(spec: Spec, target: CompileTarget | None = None) -> str:
+    """Return a digest of sources, compiler, processor and entries, which names this library's file. The processor is
+    ``target``, by default this machine's.
+    """
     import llvmlite
 
     from .target import host_target
@@ -149,9 +157,8 @@ def digest(spec: Spec) -> str:
         state.update(f"{source.name} {len(content)}\n".encode())
         state.update(content)
     state.update(_numba_version())
-    state.update(
-        repr((llvmlite.__version__, sys.version_info[:2], host_target(), sorted(spec.entries.items()))).encode()
-    )
+    processor = target or host_target()
+    state.update(repr((llvmlite.__version__, sys.version_info[:2], processor, sorted(spec.entries.items()))).encode())
     return state.hexdigest()
 
 
@@ -176,14 +183,15 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _seal(code: bytes) -> bytes:
+def seal(code: bytes) -> bytes:
+    """Return object code as it is kept in a file, with what tells damage."""
     return _MAGIC + hashlib.blake2b(code, digest_size=_DIGEST_BYTES).digest() + code
 
 
 def _unseal(content: bytes) -> bytes | None:
     head = len(_MAGIC) + _DIGEST_BYTES
     code = content[head:]
-    if not content.startswith(_MAGIC) or _seal(code)[:head] != content[:head]:
+    if not content.startswith(_MAGIC) or seal(code)[:head] != content[:head]:
         return None
     return code
 
@@ -207,6 +215,25 @@ def read_cached(spec: Spec) -> bytes | None:
     if code is None:
         message(f"{path} is damaged: compiling again")
     return code
+
+
+def read_shipped(spec: Spec) -> bytes | None:
+    """Return code that came with the program, for the best of its targets that this processor runs; None without."""
+    if not SHIPPED.is_dir():
+        return None
+    from .target import SHIPPED as TARGETS
+    from .target import host_target
+
+    for target in TARGETS:
+        path = SHIPPED / f"{spec.name}-{digest(spec, target)}.o"
+        if host_target().runs(target) and path.is_file():
+            return _unseal(path.read_bytes())
+    return None
+
+
+def read_ready(spec: Spec) -> bytes | None:
+    """Return code that needs no compiling: compiled here for this very processor, else what came with the program."""
+    return read_cached(spec) or read_shipped(spec)
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
@@ -311,7 +338,7 @@ from desdaemon.protocol.system import platform
 # Games may be going on meanwhile, with moves that take no engine.
 platform.lower_process(5)
 from desdaemon.engine.compiler import jit
-from desdaemon.engine.compiler.library import _seal
+from desdaemon.engine.compiler.library import seal
 spec = importlib.import_module(exports).SPEC
 # Not before: on Windows a library that looks at standard input while it is loaded waits for the end of a read.
 def follow_parent():
@@ -320,7 +347,7 @@ def follow_parent():
 threading.Thread(target=follow_parent, daemon=True).start()
 def report(kernel, seconds, done, total):
     print(f"kernel {{done}}/{{total}} {{kernel}} {{seconds:.2f}} s", file=sys.stderr, flush=True)
-content = _seal(jit.build(spec.modules, spec.entries, report))
+content = seal(jit.build(spec.modules, spec.entries, report))
 view = memoryview(content)
 while view:
     view = view[os.write(out, view):]
@@ -367,7 +394,7 @@ _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
-    """Return the library from memory, else from the cache, else compiled now, which takes up to a minute.
+    """Return the library from memory, else what `read_ready` finds, else compiled now, which takes up to a minute.
     ``on_progress`` is called with lines of progress, as by `compile_library`.
 
     Any thread may call it. Raises `LibraryError` if compiling fails or the compiled code lacks an entry.
@@ -379,7 +406,7 @@ def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
         if library is None and INTERPRETED:
             library = _loaded[spec.name] = interpreted.load_library(spec.modules, spec.entries, spec.quick)
         if library is None:
-            code = read_cached(spec)
+            code = read_ready(spec)
             if code is None:
                 code = compile_library(spec, on_progress)
             library = _loaded[spec.name] = Library(code, spec.entries, spec.quick)

@@ -19,6 +19,10 @@ class CompileTarget(NamedTuple):
         """Return whether code may use ``feature``, an LLVM feature name."""
         return f"+{feature}" in self.features.split(",")
 
+    def runs(self, other: CompileTarget) -> bool:
+        """Return whether code for ``other`` runs here, and no instruction of it is slow here."""
+        return set(other.features.split(",")) <= set(self.features.split(",")) and (self.bmi2 or not other.bmi2)
+
     @property
     def avx512(self) -> bool:
         """Whether there are 512-bit vectors with a shift count, a rotation and a leading-zero count for each lane."""
@@ -53,6 +57,8 @@ _X86_64_V2 = "+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3,+sse2"
 _X86_64_V3 = _X86_64_V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
 _X86_64_V4 = _X86_64_V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 _NAMED = {"x86-64-v2": _X86_64_V2, "x86-64-v3": _X86_64_V3, "x86-64-v4": _X86_64_V4}
+SHIPPED = tuple(CompileTarget(name, features) for name, features in reversed(_NAMED.items()))
+"""The targets of code that comes with the program, the best first."""
 
 
 @cache

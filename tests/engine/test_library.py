@@ -18,7 +18,7 @@ import pytest
 from checkout import IMPORT
 from waits import until
 
-from desdaemon.engine.compiler import library, notice
+from desdaemon.engine.compiler import library, notice, target
 from desdaemon.engine.compiler.library import LibraryError, Spec
 
 pytestmark = pytest.mark.compiled
@@ -256,6 +256,41 @@ def test_compiled_once(small: Small, cache: Path, compilations: Compilations) ->
     assert small.answer() == 5
     assert compilations == [small.name] * 2
     assert len(list(cache.iterdir())) == 2
+
+
+def test_code_that_came_with_the_program_needs_no_compiling(
+    small: Small, tmp_path: Path, compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best of what this processor runs; what was compiled here for it alone goes before."""
+    monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
+    library.SHIPPED.mkdir()
+    plain, _, best = reversed(target.SHIPPED)
+    for number, shipped in ((3, plain), (7, best)):
+        small.write(number)
+        code = library.compile_library(small.spec, lambda _line: None)
+        small.write(5)
+        (library.SHIPPED / f"{small.name}-{library.digest(small.spec, shipped)}.o").write_bytes(library.seal(code))
+    compilations.clear()
+    monkeypatch.setattr(target, "host_target", lambda: best)
+    assert small.answer() == 7
+    monkeypatch.setattr(target, "host_target", lambda: plain)
+    assert small.answer() == 3
+    monkeypatch.setattr(target, "host_target", lambda: target.CompileTarget("older", "+sse2"))
+    assert library.read_ready(small.spec) is None
+    small.write(6)
+    monkeypatch.setattr(target, "host_target", lambda: best)
+    assert library.read_ready(small.spec) is None, "compiled from other sources"
+    assert compilations == []
+
+
+def test_targets_that_a_processor_runs() -> None:
+    best, avx2, plain = target.SHIPPED
+    assert best.runs(avx2)
+    assert avx2.runs(plain)
+    assert not avx2.runs(best)
+    zen2 = target.CompileTarget("znver2", f"{avx2.features},-avx512f")
+    assert zen2.runs(plain)
+    assert not zen2.runs(avx2), "its PEXT is slow"
 
 
 def test_damaged_object_files(

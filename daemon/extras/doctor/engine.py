@@ -60,7 +60,7 @@ def cache() -> Iterator[Finding]:
         yield Finding("cache", WARNING, f"{folder}: {reason}: everything is compiled at each start", mend)
         return
     free = shutil.disk_usage(folder).free
-    if free < FREE_BYTES and library.read_cached(ENGINE) is None:
+    if free < FREE_BYTES and library.read_ready(ENGINE) is None:
         text = f"{folder}: {free >> 20} MiB free, expected {FREE_BYTES >> 20}: what is compiled may not be kept"
         yield Finding("cache", WARNING, text, f"make room, or {mend}")
         return
@@ -113,15 +113,15 @@ def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
 
 
 def compiled(*, search: bool) -> Iterator[Finding]:
-    """Check that the compiled kernels are in the cache and, if so and with ``search``, that a search answers."""
+    """Check that the compiled kernels are at hand and, if so and with ``search``, that a search answers."""
     from desdaemon.book.exports import SPEC as BOOK
 
-    missing = [spec.name for spec in (ENGINE, BOOK) if library.read_cached(spec) is None]
+    missing = [spec.name for spec in (ENGINE, BOOK) if library.read_ready(spec) is None]
     if missing:
-        text = f"not in the cache: {' and '.join(missing)}; compiled at the first use, for about a minute"
+        text = f"missing: {' and '.join(missing)}; compiled at the first use, for about a minute"
         yield Finding("compiled code", OK, text, "desdaemon warmup does it now")
         return
-    yield Finding("compiled code", OK, "engine and book are in the cache")
+    yield Finding("compiled code", OK, "engine and book need no compiling")
     if not search:
         return
     began = time.monotonic()
