@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -146,3 +147,16 @@ def test_the_classifiers_are_those_of_the_forge_and_of_python(project: dict[str,
     assert f">=3.{min(map(int, minors))}" == project["project"]["requires-python"]
     assert "Operating System :: POSIX :: Linux" in classifiers
     assert not [text for text in classifiers if "Windows" in text or "MacOS" in text], "it has not run there"
+
+
+def test_the_zip_for_windows_has_the_libraries(project: dict[str, Any]) -> None:
+    """Those that desdaemon and its board need there, in the locked releases."""
+    specification = importlib.util.spec_from_file_location("windows_zip", ROOT / ".ci/windows_zip.py")
+    assert specification
+    assert specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    wanted = {each.split("==")[0] for each in module.wanted()}
+    declared = project["project"]
+    needed = [*declared["dependencies"], *declared["optional-dependencies"]["web"]]
+    assert {re.split(r"[^\w-]", each)[0] for each in needed} <= wanted
