@@ -118,7 +118,7 @@ def compiled(*, search: bool) -> Iterator[Finding]:
 
     missing = [spec.name for spec in (ENGINE, BOOK) if library.read_ready(spec) is None]
     if missing:
-        text = f"missing: {' and '.join(missing)}; compiled at the first use, for about a minute"
+        text = f"not in the cache: {' and '.join(missing)}; compiled at the first use, for about a minute"
         yield Finding("compiled code", OK, text, "desdaemon warmup does it now")
         return
     yield Finding("compiled code", OK, "engine and book need no compiling")
