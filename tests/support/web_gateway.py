@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from checkout import ROOT
@@ -72,6 +72,14 @@ class Web:
         shown = re.search(rb'<meta name="page" content="([^"]+)">', self.get("/")[2])
         self.page = shown[1].decode() if shown else ""
         """The token that the page has for its socket."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """A test that failed before it ended the gateway leaves none behind."""
+        if self.process.poll() is None:
+            self.kill()
 
     def let_in(self, token: str) -> str:
         """The cookie that a token is exchanged for, as a Cookie header; empty where it is refused."""

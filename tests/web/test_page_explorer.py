@@ -90,8 +90,7 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         assert tab.complaints == []
         await tab.close()
 
-    with serving(tmp_path / "daemon", "-games-file", str(index)) as served:
-        web = Web(tmp_path, served.ipc)
+    with serving(tmp_path / "daemon", "-games-file", str(index)) as served, Web(tmp_path, served.ipc) as web:
         chrome.run(talk(web))
         assert web.end() == 0
 
@@ -126,8 +125,7 @@ def test_a_game_of_the_list_opens_with_one_press(tmp_path: Path, chrome: Chrome)
         assert tab.complaints == []
         await tab.close()
 
-    with serving(tmp_path / "daemon", "-games-file", str(index)) as served:
-        web = Web(tmp_path, served.ipc)
+    with serving(tmp_path / "daemon", "-games-file", str(index)) as served, Web(tmp_path, served.ipc) as web:
         chrome.run(talk(web))
         assert web.end() == 0
 

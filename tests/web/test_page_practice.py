@@ -229,8 +229,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await tab.close()
 
     path = book_file(tmp_path / "small.book")
-    with serving(tmp_path / "daemon", "-book-file", str(path)) as served:
-        web = Web(tmp_path, served.ipc)
+    with serving(tmp_path / "daemon", "-book-file", str(path)) as served, Web(tmp_path, served.ipc) as web:
         chrome.run(talk(web))
         assert web.end() == 0
 
@@ -277,8 +276,7 @@ def test_a_page_that_is_loaded_anew_goes_on_with_its_line(tmp_path: Path, chrome
         await tab.close()
 
     path = book_file(tmp_path / "small.book")
-    with serving(tmp_path / "daemon", "-book-file", str(path)) as served:
-        web = Web(tmp_path, served.ipc)
+    with serving(tmp_path / "daemon", "-book-file", str(path)) as served, Web(tmp_path, served.ipc) as web:
         chrome.run(talk(web))
         assert web.end() == 0
 
@@ -313,8 +311,7 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         assert tab.complaints == []
         await tab.close()
 
-    with serving(tmp_path / "daemon", "-games-file", str(index)) as served:
-        web = Web(tmp_path, served.ipc)
+    with serving(tmp_path / "daemon", "-games-file", str(index)) as served, Web(tmp_path, served.ipc) as web:
         chrome.run(talk(web))
         assert web.end() == 0
 
