@@ -198,6 +198,14 @@ def test_a_position_is_set_up(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
+def test_a_link_is_opened_though_the_game_writes_its_address_meanwhile(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.play('d3'), location.hash = '#m=f5f6', desdaemon.keep()")
+        await tab.until("desdaemon.game.moves() === 'f5f6'")
+
+    visit(talk, hints=False)
+
+
 def test_the_rules_of_the_page_are_those_of_the_referee(visit: Visit) -> None:
     """Random games: the legal moves and the board after each move."""
     games = [line_of(seed, 60) for seed in range(8)]
