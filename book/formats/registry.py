@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import lzma
 import secrets
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +19,9 @@ from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import FINISHED, LINKED, OPEN
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
+from desdaemon.book.storage.files import content
+from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, is_overlay, open_overlay
+from desdaemon.book.storage.overlay import base_of as base_of
 from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.spelling import plural
@@ -28,12 +34,16 @@ from .losses import TEXT as TEXT
 from .losses import assumed_by_reading, lost_by_writing
 
 NATIVE = "native"
+OVERLAY = "overlay"
+"""The changes of a book that lies over another one (`desdaemon.book.storage.overlay`)."""
 
 _NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
 _HEAD = 1 << 16
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
 """The book that is installed with the program; some installations lack it."""
+
+_SHIPPED_NAME = "builtin"
 
 SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 """Why `SHIPPED` takes no changes."""
@@ -42,7 +52,7 @@ SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 def shipped() -> Path:
     """Return the path of the installed book, `SHIPPED`. Raises `Unreadable` if it is not installed."""
     if not SHIPPED.exists():
-        raise Unreadable("builtin", None, "this installation has no book of its own")
+        raise Unreadable(_SHIPPED_NAME, None, "this installation has no book of its own")
     return SHIPPED
 
 
@@ -70,6 +80,8 @@ def format_by_content(path: Path) -> str:
             raise Unreadable(path, None, f"cannot be unpacked: {error}") from None
     if head.startswith(snapshot.MAGIC):
         return NATIVE
+    if is_overlay(head):
+        return OVERLAY
     if head.startswith(edax.MAGIC):
         return EDAX
     if head.startswith(egaroucid.MAGIC):
@@ -104,6 +116,11 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
     """
     kind = format_by_content(path)
     await_kernels(progress)
+    if kind == OVERLAY:
+        opened = _open_over(path, None, level, read_only=True, progress=progress)
+        assert opened.store is not None
+        opened.store.close()
+        return LoadedBook(opened.book, NATIVE, opened.notes)
     if kind == NATIVE:
         return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])
     if kind == EDAX:
@@ -136,14 +153,60 @@ class Opened(NamedTuple):
     refusal: str = ""
 
 
-def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format. Raises `Unreadable`.
+def _open_over(
+    path: Path, base: Path | None, level: int, *, read_only: bool | None, progress: ProgressCallback
+) -> Opened:
+    """Open the overlay ``path`` over the book ``base``, or if that is None over the one that it was last opened over.
+
+    ``level`` is for a ``base`` whose file has no levels. Raises as `open_overlay` does.
+    """
+    if base is None:
+        known = base_of(path)
+        base, level = shipped() if known.path == _SHIPPED_NAME else Path(known.path), known.level
+    base = base.resolve()
+    kind = format_by_content(base)
+    if kind == OVERLAY:
+        raise Unreadable(base, None, "is an overlay itself: expected a book of its own")
+    await_kernels(progress)
+    name = _SHIPPED_NAME if base == SHIPPED else str(base)
+    if kind == NATIVE:
+        below = open_store(base, read_only=True, progress=progress)
+        book, mark, assumed, notes = below.book, below.mark, "", [*below.notes]
+    else:
+        loaded, below = load(base, level=level, progress=progress), None
+        book, assumed, notes = loaded.book, loaded.assumed, loaded.notes
+        mark = hashlib.blake2b(content(base, progress).data, digest_size=MARK_BYTES).digest()
+    try:
+        store: Overlay = open_overlay(
+            path, Base(name, level, mark), base, book, below, read_only=read_only, progress=progress
+        )
+    except BaseException:
+        if below is not None:
+            below.close()
+        raise
+    notes += store.notes
+    if store.read_only and not read_only:
+        notes.append(f"{path}: opened for reading: {store.reason}")
+    return Opened(book, store, NATIVE, notes, assumed)
+
+
+def open_any(
+    path: Path, *, level: int = 1, overlay: Path | None = None, progress: ProgressCallback = no_progress
+) -> Opened:
+    """Open a book of any format. Raises `Unreadable`, and with ``overlay`` also `WriteFailed`.
+
+    With ``overlay`` changes go to that file, and the book at ``path`` is only read.
 
     Our own format is opened as a store, for writing if that is possible, else for reading (`store.open_store`). Other
     formats are read into memory, and ``store`` is None. So is the installed book: it gets a ``refusal``, and the caller
     must refuse changes. ``level`` is given to the positions of a file without levels.
     """
-    if format_by_content(path) != NATIVE:
+    kind = format_by_content(path)
+    if overlay is not None:
+        return _open_over(overlay, path, level, read_only=None, progress=progress)
+    if kind == OVERLAY:
+        return _open_over(path, None, level, read_only=None, progress=progress)
+    if kind != NATIVE:
         loaded = load(path, level=level, progress=progress)
         refusal = SHIPPED_REFUSAL if path == SHIPPED else ""
         return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed, refusal)
@@ -153,6 +216,16 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
     if store.read_only:
         notes.append(f"{path}: opened for reading: {store.reason}")
     return Opened(store.book, store, NATIVE, notes)
+
+
+@contextlib.contextmanager
+def reading(path: Path, progress: ProgressCallback = no_progress) -> Iterator[Book]:
+    """Return a context manager with the book of a file of any format, with its journal. Raises `Unreadable`."""
+    if format_by_content(path) != NATIVE:
+        yield load(path, progress=progress).book
+        return
+    with open_store(path, read_only=True, progress=progress) as store:
+        yield store.book
 
 
 class Saved(NamedTuple):

@@ -79,6 +79,9 @@ class FrameKind(enum.IntEnum):
     TAKEN_BACK = 11
     """`games.GAME` records whose results were taken back."""
 
+    OVER = 12
+    """The first entry of an overlay, the book below it: a mark of 16 bytes, the level of its scores (a byte), path."""
+
 
 _RECORD_BYTES = {
     FrameKind.STATES: 80,
@@ -92,6 +95,7 @@ _RECORD_BYTES = {
     FrameKind.COMMAND: 1,
     FrameKind.COUNTED: GAME.itemsize,
     FrameKind.TAKEN_BACK: GAME.itemsize,
+    FrameKind.OVER: 1,
 }
 
 

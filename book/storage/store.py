@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import struct
 import threading
 import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver, GivenCommand
@@ -56,6 +58,9 @@ REMOVING = (
 )
 """The commands that remove or overwrite data: after one of them `Store.fold` keeps the file before."""
 
+MARK = struct.Struct("<QQ")
+"""A book's identity and the last journal entry that it was opened with."""
+
 BLOATED = 1 << 26
 """A journal of at most this many bytes is not called bloated."""
 
@@ -82,6 +87,32 @@ def _lock(path: Path) -> FileLock:
         raise WriteFailed(f"{lock_path(path)}: {error.strerror}") from error
     platform.remove_replaced(str(path))
     return lock
+
+
+class Locking(NamedTuple):
+    """What came of locking a book: the lock or None; then why the book can only be read, and the process that writes
+    it (0 if that is unknown or not the reason).
+    """
+
+    lock: FileLock | None
+    reason: str = ""
+    holder: int = 0
+
+
+def locking(path: Path, *, read_only: bool | None) -> Locking:
+    """Lock a book for writing, if possible or, with ``read_only`` False, else raise `Locked` or `WriteFailed`; with
+    ``read_only`` True do not try.
+    """
+    if read_only:
+        return Locking(None)
+    try:
+        return Locking(_lock(path))
+    except (Locked, WriteFailed) as error:
+        if read_only is False:
+            raise
+        if isinstance(error, WriteFailed):
+            return Locking(None, str(error))
+        return Locking(None, f"process {error.pid} writes it" if error.pid else "another process writes it", error.pid)
 
 
 @contextlib.contextmanager
@@ -129,9 +160,14 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 class Store:
     """An open book file with its journal, made by `open_store`; a context manager that closes it."""
 
-    def __init__(self, path: Path, book: Book, header: snapshot.SnapshotHeader, lock: FileLock | None) -> None:
+    base: Path | None = None
+    """The file of the book that this one lies over, which is only read; None for a book of its own (`overlay`)."""
+
+    def __init__(self, path: Path, book: Book, header: snapshot.SnapshotHeader | None, lock: FileLock | None) -> None:
+        """``header`` is that of the file; None if the file holds the journal alone (`overlay`)."""
         self.path = path
         self.book = book
+        self._log = path if header is None else journal_path(path)
         self.notes: list[str] = []
         self.holder = 0
         """Process id of the process that kept this one from opening the book for writing; 0 if none did, or if its id
@@ -139,12 +175,14 @@ class Store:
         """
         self.reason = ""
         """Why the book can only be read; "" if it can be written, or if reading was asked for."""
-        self._size = header.size
-        self._identity = header.book
-        self._sequence = header.sequence
+        self._size = header.size if header is not None else 0
+        self._identity = header.book if header is not None else 0
+        self._sequence = header.sequence if header is not None else 0
         """The last journal entry that the file includes."""
-        self._marked = bool(header.state & snapshot.JOURNALLED)
+        self._marked = header is None or bool(header.state & snapshot.JOURNALLED)
         """Whether the file says that the journal has changes."""
+        self.mark = MARK.pack(self._identity, self._sequence)
+        """Changes with every change that the book was opened with."""
         self._folded = self._sequence
         """The last journal entry that `fold` need not write to the file."""
         self._stamp = _stamp(path.stat())
@@ -157,7 +195,7 @@ class Store:
         self._checker: threading.Thread | None = None
         self._rescued = -1
         """The last journal entry whose changes were written elsewhere."""
-        if book.table.guard is not None:
+        if header is not None and book.table.guard is not None:
             self._checker = threading.Thread(target=self._check_blocks, name="book-check", daemon=True)
             self._checker.start()
 
@@ -210,7 +248,7 @@ class Store:
         return self.journal_bytes > max(BLOATED, self._size)
 
     def _start(self, log: journal.Scan) -> None:
-        self._writer = journal.Writer(journal_path(self.path), log)
+        self._writer = journal.Writer(self._log, log)
         self._recorder = self.book.recorder = JournalObserver(self.book, self._writer, self.commit)
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
@@ -248,7 +286,7 @@ class Store:
 
         ``identity`` and ``sequence`` are those of the book's file. Raises `WriteFailed`; the journal is then unchanged.
         """
-        log = journal_path(self.path)
+        log = self._log
         if scan is None:
             journal.write(log, identity, sequence)
             scan = journal.read(log)
@@ -272,7 +310,7 @@ class Store:
             try:
                 self.commit()
                 if failed:
-                    message(f"{journal_path(self.path)}: written again", event="book")
+                    message(f"{self._log}: written again", event="book")
             except BookError as error:
                 next_retry = time.monotonic() + RETRY_SECONDS
                 if not failed:
@@ -304,7 +342,7 @@ class Store:
             except Exception as error:
                 # After any error the changes are not on the disk, so no later change may be acknowledged.
                 recorder.refuse = error
-                raise WriteFailed(f"{journal_path(self.path)}: {type(error).__name__}: {error}") from error
+                raise WriteFailed(f"{self._log}: {type(error).__name__}: {error}") from error
             recorder.refuse = None
 
     def _mark(self) -> None:
@@ -341,9 +379,9 @@ class Store:
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, progress=progress)
             self._size, self._sequence, self._marked = written.size, sequence, False
             self._stamp = _stamp(self.path.stat())
-            journal.write(journal_path(self.path), self._identity, sequence)
+            journal.write(self._log, self._identity, sequence)
             self._writer.close()
-            self._start(journal.read(journal_path(self.path)))
+            self._start(journal.read(self._log))
         self.keep(self.book)
         self.commit()
         self._folded = self._writer.sequence
@@ -363,7 +401,7 @@ class Store:
         of its first entry. A job that several processes carried out is one command.
         """
         self.commit()
-        frames = journal.read(journal_path(self.path)).after(self._sequence)
+        frames = journal.read(self._log).after(self._sequence)
         found: list[tuple[int, GivenCommand]] = []
         for place, frame in enumerate(frames):
             if frame.kind is journal.FrameKind.COMMAND:
@@ -384,7 +422,7 @@ class Store:
         There must be such a command. Raises `WriteFailed` before any change.
         """
         frames, commands = self._commands()
-        journal.write(journal_path(self.path), self._identity, self._sequence, frames[: commands[-1][0]])
+        journal.write(self._log, self._identity, self._sequence, frames[: commands[-1][0]])
         self.close()
 
     def keep(self, book: Book) -> None:
@@ -463,21 +501,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
     path = path.resolve()
     if not path.exists():
         raise Unreadable(path, None, "no such file")
-    lock: FileLock | None = None
-    holder = 0
-    reason = ""
-    if read_only is not True:
-        try:
-            lock = _lock(path)
-        except Locked as error:
-            if read_only is False:
-                raise
-            holder = error.pid
-            reason = f"process {holder} writes it" if holder else "another process writes it"
-        except WriteFailed as error:
-            if read_only is False:
-                raise
-            reason = str(error)
+    lock, reason, holder = locking(path, read_only=read_only)
     try:
         book, header, journal_scan = _load(path, progress)
         store = Store(path, book, header, lock)
@@ -492,6 +516,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
                 f"{log.name}"
             )
         if frames:
+            store.mark = MARK.pack(header.book, frames[-1].sequence)
             replay(book, frames, log, progress)
         begin = functools.partial(store._begin_writing, journal_scan, header.book, header.sequence)
         try:

@@ -57,6 +57,7 @@ class SessionSettings:
         self.search_log_file = ""
         self.book_usage = True
         self.book_file = ""
+        self.book_overlay = ""
         self.book_randomness = 0
         self.book_choice = "value"
         self.book_seed = 0

@@ -62,7 +62,7 @@ class Parameter(NamedTuple):
         if self.kind == "flag":
             return f"[--{self.name}]"
         if self.named:
-            return f"[--{self.name} n]"
+            return f"[--{self.name} {'n' if self.kind == 'int' else 'file'}]"
         shown = "|".join(self.choices) if self.kind == "choice" else self.name
         shown += " ..." if self.kind == "paths" else ""
         return shown if self.required else f"[{shown}]"
@@ -183,7 +183,17 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "load",
-        (_file("A book of any format."), _LEVEL_OF_FILE, _DISCARD),
+        (
+            _file("A book of any format."),
+            _LEVEL_OF_FILE,
+            Parameter(
+                "overlay",
+                "path",
+                "Keep changes in this file; the book's own is only read.",
+                named=True,
+            ),
+            _DISCARD,
+        ),
         "Use the book of a file: desdaemon's own format, Edax's, Egaroucid's or Edax's text, recognised by content.",
         aliases=("open",),
         long=True,
@@ -228,7 +238,11 @@ BOOK_COMMANDS = (
     ),
     _editor(
         "merge",
-        (_file("A book of any format."), _flag("keep-ours", "Add missing positions only.")),
+        (
+            _file("A book of any format."),
+            _flag("keep-ours", "Add missing positions only."),
+            _flag("into", "Write instead a copy of the overlay's base with its changes to that file."),
+        ),
         "Add the positions of another book; of two entries the one with the higher level stays.",
         role=ADMIN,
     ),

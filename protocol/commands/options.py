@@ -91,6 +91,13 @@ OPTIONS = (
         "path",
         f"Opening book, of any format, or {BUILTIN_BOOK}: the one that ships; opened once the first prompt is there.",
     ),
+    Option(
+        "book-overlay",
+        (),
+        "path",
+        "Keep changes of the book in this file; the file of book-file is only read, and never changed.",
+        edax=False,
+    ),
     Option("book-randomness", (), "int", "Discs that a book move may be worse than the best.", 0, 128),
     Option(
         "book-choice",

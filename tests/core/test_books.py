@@ -159,15 +159,20 @@ def test_a_named_parameter_may_stand_anywhere() -> None:
 def test_names_of_files_may_hold_blanks() -> None:
     with pytest.raises(BadInput, match="one too many"):
         parse_line("diff my own book.dat")
-    assert parse_line("load my own book.dat")[1] == {"file": "my own book.dat", "level": 1, "discard": False}
-    assert parse_line("load my own book 2 7")[1] == {"file": "my own book 2", "level": 7, "discard": False}
-    assert parse_line("load 7 --discard")[1] == {"file": "7", "level": 1, "discard": True}
-    assert parse_line('load "my own 7"')[1] == {"file": "my own 7", "level": 1, "discard": False}
+    for line, file, level, discard in (
+        ("my own book.dat", "my own book.dat", 1, False),
+        ("my own book 2 7", "my own book 2", 7, False),
+        ("7 --discard", "7", 1, True),
+        ('"my own 7"', "my own 7", 1, False),
+    ):
+        loaded = {"file": file, "level": level, "discard": discard, "overlay": None}
+        assert parse_line(f"load {line}")[1] == loaded
     assert parse_line('load "my own book.dat"')[1]["file"] == "my own book.dat"
     assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
     added = {"files": ["a b.wtb", "c.ggf"], "played": 1, "unsearched": True}
     assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == added
-    assert parse_line("merge other.dat --keep-ours")[1] == {"file": "other.dat", "keep-ours": True}
+    merged = {"file": "other.dat", "keep-ours": True, "into": False}
+    assert parse_line("merge other.dat --keep-ours")[1] == merged
 
 
 def test_a_name_that_begins_like_the_books_is_anyones(tmp_path: Path) -> None:

@@ -106,7 +106,9 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
     """Open a book on another thread, then resume an earlier process's jobs on it. ``on_note`` is called with each
     remark, or with the reason for a failure.
     """
-    job = run_command(books, BY_NAME["load"], {"file": path, "level": 1, "discard": False}, Caller("options", settings))
+    command = BY_NAME["load"]
+    values = complete(command, {"file": path, "overlay": settings.book_overlay or None})
+    job = run_command(books, command, values, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
     def report(job: BookJob) -> None:

@@ -319,7 +319,8 @@ class Books:
         book's, see `Files.check_target`.
         """
         store = self.store
-        self.files.check_target(path, store.path if store is not None else None)
+        for own in (store.path, store.base or store.path) if store is not None else (None,):
+            self.files.check_target(path, own)
         return path
 
     def close(self, *, discard: bool = False) -> list[str]:

@@ -166,7 +166,7 @@ class TextDialect(CommandContext):
             self.say(f"{option.name} = {self.settings.text(option)}")
         if option.name == "repeat":
             self._games_left = self.settings.repeat
-        if option.name == "book-file":
+        if option.name in ("book-file", "book-overlay"):
             self.open_book()
 
     def _change_weights(self, option: Option, value: str) -> None:

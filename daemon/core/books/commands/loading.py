@@ -18,7 +18,6 @@ from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import entry_moves_text
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.observers import MemoryObserver
-from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import Caller
@@ -67,11 +66,20 @@ def _shown(path: Path) -> Path:
 
 def _load(run: BookCommandRun) -> Result:
     path = run.source()
+    overlay = run.path("overlay") if run.values["overlay"] is not None else None
     store = run.books.store
-    if store is not None and store.path == path.resolve() and store.locked:
-        return {"notes": [], "text": [f"{path} is the book in use: {_count(run.book)}"]}
-    opened = registry.open_any(path, level=run.number("level"), progress=run.progress)
-    name = _shown(path)
+    if store is not None and store.locked and store.path == (overlay or path).resolve():
+        if overlay is None or (store.base is not None and store.base == path.resolve()):
+            return {"notes": [], "text": [f"{overlay or path} is the book in use: {_count(run.book)}"]}
+        raise BadInput(f"{overlay} is the book in use: load another book before it can lie over {path}")
+    if overlay is None and run.caller.remote and registry.format_by_content(path) == registry.OVERLAY:
+        # An overlay names its base: a client reads no file by it that it may not name.
+        run.books.files.path(registry.base_of(path).path, remote=True)
+    if overlay is not None and store is not None and store.path == path.resolve():
+        # What the file lacks is written before it becomes a base, which is never written.
+        store.fold()
+    opened = registry.open_any(path, level=run.number("level"), overlay=overlay, progress=run.progress)
+    name = overlay or _shown(path)
     run.books.use(opened, name)
     return {"notes": opened.notes, "text": [*_about(name, opened.assumed), f"{name}: {_count(opened.book)}"]}
 
@@ -89,7 +97,9 @@ def _reopen(run: BookCommandRun) -> Result:
         raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
     if opened.refusal:
         raise BadInput(f"book reopen: {name} is opened for reading only: {opened.refusal}")
-    if opened.store is not None and opened.store.locked:
+    if opened.store is not None and opened.store.base is not None and opened.store.intrusion:
+        opened.store.close()
+    elif opened.store is not None and opened.store.locked:
         # Retry what failed before.
         opened.book.recorder.allow()
         return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
@@ -171,8 +181,7 @@ def _backup(run: BookCommandRun) -> Result:
         registry.write_native(path, book, run.progress)
     else:
         run.books.commit()
-        with open_store(run.books.path, read_only=True, progress=run.progress) as store:
-            book = store.book
+        with registry.reading(run.books.path, run.progress) as book:
             registry.write_native(path, book, run.progress)
     return {"text": [f"{path}: {_count(book)}, the book in use stays {run.books.file or 'without a file'}"]}
 
@@ -232,14 +241,25 @@ def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
     store = run.books.store
     if store is not None and store.path == path.resolve():
         raise BadInput(f"{path} is the book in use: name another one")
-    if registry.format_by_content(path) != registry.NATIVE:
-        yield registry.load(path, progress=run.progress).book
-        return
-    with open_store(path, read_only=True, progress=run.progress) as other:
-        yield other.book
+    with registry.reading(path, run.progress) as other:
+        yield other
+
+
+def _merge_into(run: BookCommandRun) -> Result:
+    book, store = run.book, run.books.store
+    if store is None or store.base is None:
+        raise BadInput("book merge --into: the book in use is no overlay: book save FILE writes a copy")
+    if run.values["keep-ours"] is True:
+        raise BadInput("book merge --into: writes what the overlay has, with --keep-ours nothing of it")
+    path = run.target()
+    saved = registry.save(path, book, run.progress)
+    done = f"Book merged into {path}: {_count(book)}; {store.base.name} and {store.path.name} stay as they are"
+    return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
 
 
 def _merge(run: BookCommandRun) -> Result:
+    if run.values["into"] is True:
+        return _merge_into(run)
     book = run.book
     with _other_book(run) as other:
         ours = run.values["keep-ours"] is True

@@ -63,6 +63,8 @@ def _edits(run: BookCommandRun) -> Result:
 def _info(run: BookCommandRun) -> Result:
     summary = report.summary(run.book, run.progress, reached=False)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(summary), *report.more_lines(run.book)]
+    if run.books.store is not None and run.books.store.base is not None:
+        lines.insert(1, f"over {run.books.store.base.name}, which stays as it is")
     # The book that ships has no file name.
     if run.books.file and Path(run.books.file).exists():
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()

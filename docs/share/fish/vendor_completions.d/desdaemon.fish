@@ -258,6 +258,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o search-log-file -r -d 'Add a
 complete -c desdaemon -n '__fish_use_subcommand' -o ponder -d 'Think in the opponent\'s time: in modes 0 and 1, and in games of a GUI'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-usage -d 'Play from the book'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-file -r -d 'Opening book, of any format, or builtin: the one that ships; opened once the first prompt is there'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-overlay -r -d 'Keep changes of the book in this file; the file of book-file is only read, and never changed'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-randomness -r -d 'Discs that a book move may be worse than the best'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-choice -r -d 'What decides among book moves: their value, the results of games, or the results within the randomness'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-seed -r -d 'Seed of the choices among book moves; 0 makes them different each time'
