@@ -29,6 +29,7 @@ _STEPS = (
     (7, rules.NOT_H),
     (-7, rules.NOT_A),
 )
+_AT_A_TIME = 1 << 16
 _SQUARE_IMAGES = np.array([list(rules.move_images(which)) for which in range(8)], np.uint8)
 _WHICH = np.arange(8, dtype=np.uint8)
 _REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
@@ -96,8 +97,13 @@ def keys_of_moves(players: Boards, opponents: Boards, squares: Numbers) -> tuple
     """Return for each move the key of its position, and the move's square in the canonical position (the smallest if
     symmetries give several). Mirrored moves have the same key and the same square.
     """
-    player, opponent, square = _smallest(players, opponents, _SQUARE_IMAGES[:, squares])
-    return _key(player, opponent), square
+    keys, found = np.empty(len(players), np.uint64), np.empty(len(players), np.uint8)
+    # The images of all boards together would take much memory.
+    for start in range(0, len(players), _AT_A_TIME):
+        part = slice(start, start + _AT_A_TIME)
+        player, opponent, found[part] = _smallest(players[part], opponents[part], _SQUARE_IMAGES[:, squares[part]])
+        keys[part] = _key(player, opponent)
+    return keys, found
 
 
 def keys_of(players: Boards, opponents: Boards) -> tuple[Boards, Numbers]:
@@ -140,8 +146,8 @@ class Replay:
         """
         self.players, self.opponents, self.white = players.copy(), opponents.copy(), white.copy()
         self.legal = np.ones(len(players), np.bool_)
-        self._squares = np.pad(squares, ((0, 0), (0, 1)), constant_values=NO_SQUARE)
-        self._played = np.zeros(len(players), np.intp)
+        self._squares = squares
+        self._played = np.zeros(len(players), np.uint8)
 
     def moves(self) -> Iterator[Moves]:
         """Yield the moves from boards of 0 discs, of 1, and so on to 63. A game takes part until its end or first
@@ -150,7 +156,9 @@ class Replay:
         The boards advance meanwhile, so this can be used once.
         """
         for discs in range(64):
-            squares = self._squares[np.arange(len(self.players)), self._played]
+            last = self._squares.shape[1] - 1
+            squares = self._squares[np.arange(len(self.players)), np.minimum(self._played, last)]
+            squares[self._played > last] = NO_SQUARE
             games = np.flatnonzero(
                 (np.bitwise_count(self.players | self.opponents) == discs) & (squares != NO_SQUARE) & self.legal
             )

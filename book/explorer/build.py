@@ -6,6 +6,7 @@ The games are replayed side by side, a disc at a time, so that only the moves of
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games import bases, wthor
+from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import files
@@ -21,6 +23,10 @@ from desdaemon.protocol.wire.constants import LONGEST_NAME
 
 from .boards import NO_SQUARE, Moves, Replay, keys_of_moves
 from .index import GAME, HEADER, LAYERS, MAGIC, MOVE, UNKNOWN, padded
+
+MOST_GAMES = 1_000_000
+"""Most games of an index; each takes some 250 bytes of memory while the index is made."""
+MOST_NAMES = 500_000
 
 _MOST_MOVES = 60
 
@@ -33,15 +39,6 @@ class IndexAccount(NamedTuple):
     bad: int
     positions: int
     visits: int
-
-
-class _ReadGame(NamedTuple):
-    start: Position
-    squares: bytes
-    record: tuple[int, int, int, int, int, int]
-    """The fields of `GAME`; the score is the file's own."""
-    origin: str
-    """The game's place, for messages."""
 
 
 def build(
@@ -65,54 +62,64 @@ def _build(
         progress("files read", number, len(sources))
         try:
             reader.read(source)
+        except _Full:
+            raise
         except BadInput as error:
             complain(str(error))
-    if not reader.games:
+    if not reader.count:
         raise BadInput("no game could be read")
-    games = sorted(reader.games, key=lambda game: -game.record[4])
-    starts, squares = _arrays(games)
+    records, starts, squares, numbers = reader.arrays()
     replay = Replay(*starts, squares)
     for moves in replay.moves():
         progress("discs checked", moves.discs, LAYERS)
     good = replay.legal
-    for number in np.flatnonzero(~good).tolist():
-        complain(f"{games[number].origin}: an illegal move")
-    records = np.array([game.record for game in games], GAME)
+    for place in np.flatnonzero(~good).tolist():
+        complain(f"{quoted(reader.paths[records['file'][place]])}: game {numbers[place]}: an illegal move")
     over, scores = replay.results()
     records["score"] = np.where(over, scores, records["score"])
-    players, opponents, white = (part[good] for part in starts)
-    again = Replay(players, opponents, white, squares[good])
-    with files.replacing(target) as stream:
-        positions, visits = _write(stream, records[good], reader.names, again, progress)
+    del replay
     number = int(good.sum())
-    return IndexAccount(len(sources), number, len(games) - number + reader.bad, positions, visits)
+    players, opponents, white = (part[good] for part in starts)
+    records, squares = records[good], squares[good]
+    del starts
+    with files.replacing(target) as stream:
+        positions, visits = _write(stream, records, reader.names, Replay(players, opponents, white, squares), progress)
+    return IndexAccount(len(sources), number, reader.count - number + reader.bad, positions, visits)
+
+
+class _Full(BadInput):
+    """An index of what was read would take too much memory."""
 
 
 class _Reader:
     """Reads games from files, and numbers their names."""
 
     def __init__(self, complain: Callable[[str], None]) -> None:
-        self.games: list[_ReadGame] = []
+        self.count = self.bad = 0
         self.names: dict[str, int] = {"": 0}
-        self.bad = 0
+        self.paths: dict[int, str] = {}
+        """The path of each file by the number of its name."""
         self._complain = complain
+        self._records, self._squares, self._numbers = array("i"), bytearray(), array("I")
+        self._players, self._opponents, self._white = array("Q"), array("Q"), bytearray()
 
     def _bad(self, line: str) -> None:
         self.bad += 1
         self._complain(line)
 
     def read(self, path: str) -> None:
-        """Add the games of a file to ``games``. Raises `BadInput` if it cannot be read."""
-        data = bases.content_of(path)
+        """Add the games of a file. Raises `BadInput` if it cannot be read, and `_Full`."""
+        content = content_of(path)
         file = self._number(os.path.basename(path))  # noqa: PTH119
-        if data and bases.format_of_base(path, data) == "wtb":
-            # Whole bases: `bases.parse_games` would replay each game in Python.
-            self._read_wthor(wthor.parse(data, path, self._bad), path, file)
+        self.paths[file] = path
+        if content.size and bases.format_of_base(content) == "wtb":
+            # Whole bases: `bases.games_of` would replay each game in Python.
+            self._read_wthor(wthor.parse(content.whole(), path, self._bad), path, file)
             return
-        for game in bases.parse_games(data, path, self._bad):
+        for game in bases.games_of(content, self._bad):
             squares = bytes(played.move for played in game.record.moves if played.move != PASS)
             names = game.record.black, game.record.white, game.event
-            self._add(game.record.initial, squares, names, file, game.date, game.result, f"{path}: game {game.number}")
+            self._add(game.record.initial, squares, names, file, game.date, game.result, game.number)
 
     def _read_wthor(self, base: wthor.WthorFile, path: str, file: int) -> None:
         players, events = (bases.names_beside(path, extension, self._complain) for extension in (".jou", ".trn"))
@@ -124,8 +131,7 @@ class _Reader:
                 bases.name_of(events, game.tournament),
             )
             result = 2 * game.discs - 64 if game.discs <= 64 else None
-            origin = f"{quoted(path)}: game {number}, offset {wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)}"
-            self._add(START, game.moves, names, file, date, result, origin)
+            self._add(START, game.moves, names, file, date, result, number)
 
     def _add(
         self,
@@ -135,28 +141,39 @@ class _Reader:
         file: int,
         date: str,
         result: int | None,
-        origin: str,
+        number: int,
     ) -> None:
+        if self.count == MOST_GAMES:
+            raise _Full(f"{quoted(self.paths[file])}: an index has at most {MOST_GAMES:,} games: make several")
         score = UNKNOWN if result is None or abs(result) > 64 else int(result)
-        black, white, event = map(self._number, names)
-        record = black, white, event, file, int(date[:4] or 0), score
-        self.games.append(_ReadGame(start, squares[:_MOST_MOVES], record, origin))
+        self._records.extend((*map(self._number, names), file, int(date[:4] or 0), score))
+        self._squares += squares[:_MOST_MOVES].ljust(_MOST_MOVES, bytes([NO_SQUARE]))
+        self._numbers.append(number)
+        self._players.append(start.player)
+        self._opponents.append(start.opponent)
+        self._white.append(not start.black_to_move)
+        self.count += 1
 
     def _number(self, name: str) -> int:
+        if len(self.names) == MOST_NAMES:
+            raise _Full(f"an index has at most {MOST_NAMES:,} names of players, events and files: make several")
         return self.names.setdefault(" ".join(name.split())[:LONGEST_NAME], len(self.names))
 
-
-def _arrays(games: list[_ReadGame]) -> tuple[tuple[Any, Any, Any], npt.NDArray[np.uint8]]:
-    """Return the arguments of `Replay` for these games: a triple of arrays (players, opponents, white), and the
-    squares.
-    """
-    squares = b"".join(game.squares.ljust(_MOST_MOVES, bytes([NO_SQUARE])) for game in games)
-    starts = (
-        np.array([game.start.player for game in games], np.uint64),
-        np.array([game.start.opponent for game in games], np.uint64),
-        np.array([not game.start.black_to_move for game in games], np.bool_),
-    )
-    return starts, np.frombuffer(squares, np.uint8).reshape(-1, _MOST_MOVES)
+    def arrays(self) -> tuple[npt.NDArray[Any], tuple[Any, Any, Any], npt.NDArray[np.uint8], npt.NDArray[Any]]:
+        """Return the records of the games, a triple of arrays (players, opponents, white), the squares, and the games'
+        numbers in their files, the newest games first. The reader gives up what it has read.
+        """
+        records = np.zeros(self.count, GAME)
+        fields = np.frombuffer(self._records, np.int32).reshape(-1, len(GAME.names or ()))
+        order = np.argsort(-fields[:, 4], kind="stable")
+        for name, column in zip(GAME.names or (), fields.T, strict=True):
+            records[name] = column[order]
+        players, opponents = (np.frombuffer(side, np.uint64)[order] for side in (self._players, self._opponents))
+        white = np.frombuffer(self._white, np.bool_)[order]
+        squares = np.frombuffer(self._squares, np.uint8).reshape(-1, _MOST_MOVES)[order]
+        numbers = np.frombuffer(self._numbers, np.uint32)[order]
+        self._squares, self._records = bytearray(), array("i")
+        return records, (players, opponents, white), squares, numbers
 
 
 def _write(

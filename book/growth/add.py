@@ -101,7 +101,7 @@ def add_games(
 
     def add() -> None:
         whole = book.complete or not len(book)
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *add_all()]))
+        rows = _union(add_all())
         if search:
             job.rounds = 1
             job.complete_at(rows, whole=whole)
@@ -178,6 +178,17 @@ class _PlayCounts:
         self._sort()
         often = np.flatnonzero(self._counts >= least)
         return self._keys[often[np.argsort(-self._counts[often], kind="stable")]]
+
+
+def _union(parts: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return the numbers of all parts, each once, in order; the parts are not kept until the end."""
+    union, new, waiting = np.empty(0, np.int64), [np.empty(0, np.int64)], 0
+    for part in parts:
+        new.append(part)
+        waiting += len(part)
+        if waiting > max(_UNSORTED, len(union)):
+            union, new, waiting = np.unique(np.concatenate([union, *new])), [], 0
+    return np.unique(np.concatenate([union, *new]))
 
 
 def _add_keys(job: GrowthCommand, keys: Words) -> npt.NDArray[np.int64]:

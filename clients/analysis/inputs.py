@@ -6,10 +6,11 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from typing import IO
 
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games.bases import LARGEST_FILE, FileGame, game_files, parse_games, read_games, unpacked
+from desdaemon.protocol.games import bases
+from desdaemon.protocol.games.bases import FileGame, game_files, read_games
+from desdaemon.protocol.games.contents import content_from
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.records import Complain, GameRecord
 from desdaemon.protocol.othello.rules import PASS
@@ -27,7 +28,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
     """
     name = " ".join(words)
     if name == STANDARD_INPUT:
-        return parse_games(_content(sys.stdin.buffer, "standard input"), "standard input", bad)
+        return bases.games_of(content_from(sys.stdin.buffer, "standard input"), bad)
     try:
         regular = stat.S_ISREG(os.stat(name).st_mode)  # noqa: PTH116
     except OSError:
@@ -36,7 +37,7 @@ def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
         return read_games(name, bad)
     try:
         with open(name, "rb") as file:  # noqa: PTH123
-            return parse_games(_content(file, name), name, bad)
+            return bases.games_of(content_from(file, name), bad)
     except OSError as error:
         raise BadInput(f"{quoted(name)}: {error.strerror}") from None
 
@@ -67,16 +68,3 @@ def _moves(text: str) -> GameRecord:
     if not any(played.move != PASS for played in record.moves):
         raise BadInput(f"{quoted(text)}: expected a file, - for standard input, or moves such as f5d6c3")
     return record
-
-
-def _content(file: IO[bytes], name: str) -> bytes:
-    """Return the content of a file, unpacked if it is packed. Raises `BadInput` if it cannot be read or unpacked, and
-    for more than `LARGEST_FILE` bytes.
-    """
-    try:
-        data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise BadInput(f"{name}: {error.strerror}") from None
-    if len(data) > LARGEST_FILE:
-        raise BadInput(f"{name}: too large: more than {LARGEST_FILE} bytes")
-    return unpacked(data, name)

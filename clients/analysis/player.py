@@ -14,6 +14,7 @@ from desdaemon.protocol.games.records import final_result
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.openings import opening_of
 from desdaemon.protocol.othello.rules import canonical
+from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import did_you_mean, name_test, plural
 
 from .game import MARKS, GameAnalysis
@@ -26,6 +27,10 @@ _NEAR = 100
 _OPENINGS = 12
 _NAMES_TOLD = 5
 MOST_MISTAKES = 8
+MOST_GAMES = 1_000_000
+"""Most games that ratings come from, each of 100 bytes of memory."""
+MOST_OWN_GAMES = 20_000
+"""Most games of players whose names contain the wanted one, each of some 6 kilobytes."""
 
 PHASES = (("moves 1 to 20", 40), ("moves 21 to 40", 20), ("moves 41 to 60", 0))
 """The phases with the number of squares that are empty after their last move."""
@@ -55,18 +60,25 @@ def find_player(games: Iterable[FileGame], name: str) -> Player:
     one whose name contains it; for ``=Ann`` only Ann.
 
     The ratings are Elo's, from the results of all ``games``: everybody begins with `FIRST_RATING`. Raises `BadInput`
-    if no name, or more than one, contains ``name``.
+    if no name, or more than one, contains ``name``, and for more games than `MOST_GAMES` and `MOST_OWN_GAMES`.
     """
     wanted = name_test(name)
+    # Each name and date is one object in memory, however many games have it.
+    texts: dict[str, str] = {}
     names: set[str] = set()
-    listed = []
+    listed: list[tuple[str, str, str, BlackScore | None, FileGame | None]] = []
+    own_games = 0
     for game in games:
-        black, white = game.record.black, game.record.white
+        record = game.record
+        date, black, white = (texts.setdefault(text, text) for text in (game.date, record.black, record.white))
         names.update((black, white))
-        result = final_result(game.record, game.result)
+        result = final_result(record, game.result)
         # Of others' games the result is enough, and a base has many.
         whole = game if wanted(black) or wanted(white) else None
-        listed.append((game.date, black, white, result, whole))
+        listed.append((date, black, white, result, whole))
+        own_games += whole is not None
+        if len(listed) > MOST_GAMES or own_games > MOST_OWN_GAMES:
+            raise BadInput(f"expected at most {MOST_GAMES:,} games, {MOST_OWN_GAMES:,} of them of {quoted(name)}")
     whole_name = _whole_name(name, names - {""})
     listed.sort(key=lambda row: row[0])
     ratings: defaultdict[str, float] = defaultdict(lambda: FIRST_RATING)

@@ -10,25 +10,28 @@ sharper than openings that people play, and favour neither side.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib import resources
+from itertools import chain
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games.bases import content_of, extension_of, read_games
+from desdaemon.protocol.games.bases import extension_of, read_games
+from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 from desdaemon.protocol.othello.obf import parse_problem, problem_lines
-from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
+from desdaemon.protocol.othello.rules import PASS, canonical, legal_moves, squares
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.texts import decoded
 
 PLIES = 8
 """Moves of an opening in the list."""
 MOST_OPENINGS = 50_000
 """Most openings that can be made of the list."""
+MOST_IN_FILE = 200_000
+"""Most openings of a file; each takes a kilobyte of memory."""
 POSITION_FORMATS = ("obf", "fen", "epd")
 
 _MIDDLE = sum(1 << square for square in range(64) if 1 <= square % 8 <= 6 and 1 <= square // 8 <= 6) & ~sum(
@@ -146,6 +149,8 @@ def openings_of_file(path: str, plies: int = 60) -> Openings:
             finished += 1
         elif key in openings:
             coinciding += 1
+        elif len(openings) == MOST_IN_FILE:
+            raise BadInput(f"{quoted(path)}: expected at most {MOST_IN_FILE:,} different openings")
         else:
             openings[key] = opening
     if not openings:
@@ -154,33 +159,40 @@ def openings_of_file(path: str, plies: int = 60) -> Openings:
 
 
 def _cut(path: str, plies: int) -> Iterator[GameRecord]:
+    # Their times are not used, and equal moves that are one object take little memory.
+    played = [PlayedMove(move, 0.0) for move in range(PASS + 1)]
     with Complaints(partial(logs.message, program="desdaemon match")) as few:
         for game in read_games(path, few):
-            yield GameRecord(game.record.initial, game.record.moves[:plies])
+            moves = game.record.moves[:plies]
+            yield GameRecord(game.record.initial, tuple(played[each.move] for each in moves))
 
 
-def _positions(path: str) -> list[GameRecord]:
-    """Return the positions of a file of positions, without moves; [] for a file of games. Raises `BadInput` if the file
-    or one of its positions is unreadable.
+def _positions(path: str) -> Iterator[GameRecord] | None:
+    """Return the positions of a file of positions, without moves; None for a file of games. Raises `BadInput`, at the
+    call or during the iteration, if the file or one of its positions is unreadable.
     """
     extension = extension_of(path)
     if extension not in (*POSITION_FORMATS, "txt", ""):
-        return []
-    text = decoded(content_of(path), path)
-    lines = [
-        (number, line) for number, line in problem_lines(text.splitlines()) if line.strip()[:1] not in ("", "#", "%")
-    ]
-    if extension not in POSITION_FORMATS and not (lines and _is_position(lines[0][1])):
-        return []
-    positions = []
+        return None
+    lines = (
+        (number, line)
+        for number, line in problem_lines(content_of(path).lines())
+        if line.strip()[:1] not in ("", "#", "%")
+    )
+    first = next(lines, None)
+    if first is None or (extension not in POSITION_FORMATS and not _is_position(first[1])):
+        if extension in POSITION_FORMATS:
+            raise BadInput(f"{quoted(path)}: expected a position a line, in OBF or FEN")
+        return None
+    return _parsed(path, chain([first], lines))
+
+
+def _parsed(path: str, lines: Iterable[tuple[int, str]]) -> Iterator[GameRecord]:
     for number, line in lines:
         try:
-            positions.append(GameRecord(parse_board(line.split("%", 1)[0]), ()))
+            yield GameRecord(parse_board(line.split("%", 1)[0]), ())
         except BadInput as error:
             raise BadInput(f"{quoted(path)}: line {number}: {error}") from None
-    if not positions:
-        raise BadInput(f"{quoted(path)}: expected a position a line, in OBF or FEN")
-    return positions
 
 
 def _is_position(line: str) -> bool:

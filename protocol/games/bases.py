@@ -5,14 +5,13 @@ The name of a file says its format, unless it ends in .txt or an unknown extensi
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import stat
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -20,29 +19,25 @@ from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore
 from desdaemon.protocol.system import files, packed
-from desdaemon.protocol.texts import check_fetched, decoded, without_mark
+from desdaemon.protocol.texts import check_fetched, without_mark
 
 from . import edx, wthor
-from .formats import game_of, game_text, game_texts, replayed
+from .contents import LARGEST_WHOLE, LONGEST_GAME, Content, content_in, content_of
+from .formats import LINE_FORMATS, game_of, game_text, game_texts, replayed
 from .records import WRITTEN_RESULT, Complain, GameRecord, GameText, black_score, complain, final_result
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 READ_FORMATS = (*BASE_FORMATS, "ndjson")
 """The formats that are read: those that are written, and the JSON of web sites."""
-LARGEST_FILE = 1 << 30
-"""Largest file that is read, in bytes."""
-LARGEST_UNPACKED = 1 << 27
-"""Most bytes that a packed file may hold: a small file must not take much memory."""
-
 _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
+_MOST_WTHOR_GAMES = (LARGEST_WHOLE - wthor.HEADER_BYTES) // wthor.GAME_BYTES
+"""The games of the largest file that is read."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
 
 # A tag, with remarks before it.
 _PGN_HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[")
-
-_SGF_CHARSETS = ("big5", "cp932", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis")
 
 
 class FileGame(NamedTuple):
@@ -71,51 +66,46 @@ def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iter
     Raises `BadInput` if the file is not a file of games. A game that cannot be read is passed over with a message to
     ``bad``; without ``bad`` it raises `BadInput`.
     """
-    return parse_games(content_of(path), path, bad, format)
+    return games_of(content_of(path), bad, format)
 
 
 def parse_games(data: bytes, name: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
     """Yield the games in ``data``, the content of the file ``name``, as `read_games` does. A ``.wtb`` takes its names
     from the files beside it. Raises `BadInput` as `read_games` does.
     """
-    if not data:
+    return games_of(content_in(data, name), bad, format)
+
+
+def games_of(content: Content, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
+    """Yield the games of a file as `read_games` does. Raises `BadInput` as it does."""
+    name = content.name
+    if not content.size:
         raise BadInput(f"{quoted(name)}: the file is empty")
-    check_fetched(data, name)
-    format = format or format_of_base(name, data)
+    check_fetched(content.head, name)
+    format = format or format_of_base(content)
     if format == "wtb":
-        return _wthor_games(wthor.parse(data, name, bad), name, bad)
+        return _wthor_games(wthor.parse(content.whole(), name, bad), name, bad)
     if format == "edx":
-        return _edx_games(edx.parse(data, name, bad), name, bad)
-    return _text_games(_sgf_text(data, name) if format == "sgf" else decoded(data, name), format, name, bad)
+        return _edx_games(edx.parse(content.whole(), name, bad), name, bad)
+    without_mark(content.head, name)
+    return _text_games(content, format, bad)
 
 
-def _sgf_text(data: bytes, name: str) -> str:
-    """Return the text of an SGF file: UTF-8, else in the character set that its property CA names, else Latin-1 as SGF
-    has it. Raises `BadInput` for UTF-16.
-    """
-    data = without_mark(data, name)
-    charset = re.search(rb"CA\[([\w-]{1,20})\]", data)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        named = charset[1].decode().lower().replace("-", "_") if charset else ""
-        return data.decode(named if named in _SGF_CHARSETS else "latin-1", "replace")
-
-
-def format_of_base(name: str, data: bytes) -> str:
+def format_of_base(content: Content) -> str:
     """Return the format of a file, one of `READ_FORMATS`, by its name, else by its content: ``txt`` for any other text.
     Raises `BadInput` for other binary data.
     """
+    name, size = content.name, content.size
     extension = extension_of(name)
     if extension in READ_FORMATS and extension != "txt":
         return extension
-    head = data.removeprefix(BOM_UTF8)[:1000].lstrip()
+    head = content.head.removeprefix(BOM_UTF8)[:1000].lstrip()
     if b"\0" in head:
-        if (len(data) - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
+        if (size - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
             return "wtb"
-        if len(data) % edx.GAME_BYTES == 0:
+        if size % edx.GAME_BYTES == 0:
             return "edx"
-        without_mark(data, name)
+        without_mark(content.head, name)
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
     if re.match(rb"(?:\d+\s+)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
@@ -132,24 +122,6 @@ def extension_of(name: str) -> str:
 def _unpacked_name(name: str) -> str:
     root, extension = os.path.splitext(name)  # noqa: PTH122
     return root if extension[1:].lower() in packed.EXTENSIONS else name
-
-
-def unpacked(data: bytes, name: str) -> bytes:
-    """Return the content of a file, unpacked if its first bytes are those of a packed one; messages call it ``name``.
-
-    Raises `BadInput` for more than `LARGEST_UNPACKED` bytes and as `packed.unpacked` raises `CannotUnpack`.
-    """
-    kind = packed.packing(data)
-    if not kind:
-        return data
-    content = io.BytesIO()
-    try:
-        for part in packed.unpacked(io.BytesIO(data), kind):
-            if content.write(part) and content.tell() > LARGEST_UNPACKED:
-                raise BadInput(f"{quoted(name)}: more than {LARGEST_UNPACKED} bytes when unpacked: unpack it first")
-    except packed.CannotUnpack as error:
-        raise BadInput(f"{quoted(name)}: {error}") from None
-    return content.getvalue()
 
 
 # Reading
@@ -177,24 +149,9 @@ def game_files(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def content_of(path: str) -> bytes:
-    """Return the unpacked content of a regular file of at most `LARGEST_FILE` bytes; raises `BadInput` for others."""
-    try:
-        # A pipe could keep the reader waiting for ever.
-        described = os.stat(path)  # noqa: PTH116
-        if not stat.S_ISREG(described.st_mode):
-            raise BadInput(f"{quoted(path)}: expected a regular file")
-        if described.st_size > LARGEST_FILE:
-            raise BadInput(f"{quoted(path)}: too large: {described.st_size} bytes, at most {LARGEST_FILE}")
-        with open(path, "rb") as file:  # noqa: PTH123
-            return unpacked(file.read(), path)
-    except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
-
-
 def read_wthor(path: str, bad: Complain) -> wthor.WthorFile:
     """Read the games of a ``.wtb`` file; messages about bad records go to ``bad``. Raises `BadInput`."""
-    return wthor.parse(content_of(path), path, bad)
+    return wthor.parse(content_of(path).whole(), path, bad)
 
 
 def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
@@ -233,8 +190,8 @@ def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
         return []
     try:
         return wthor.read_names(path, bad)
-    except (BadInput, OSError) as error:
-        complain(str(error) if isinstance(error, BadInput) else f"{quoted(path)}: {error.strerror}", bad)
+    except BadInput as error:
+        complain(str(error), bad)
         return []
 
 
@@ -265,22 +222,46 @@ def _edx_games(games: dict[int, edx.EdxGame], name: str, bad: Complain | None) -
         yield FileGame(GameRecord(game.initial, moves, game.black, game.white), number, "", date)
 
 
-def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iterator[FileGame]:
-    number = line = start = 0
-    for game in game_texts(text, format):
-        number += 1
-        line += text.count("\n", start, game.start)
-        start = game.start
+def _text_games(content: Content, format: str, bad: Complain | None) -> Iterator[FileGame]:
+    number = 0
+    for number, (game, line) in enumerate(_game_texts(content, format), 1):
         try:
             record = game_of(game, format)
             event, date, result = _described(game, format)
         except BadInput as error:
-            complain(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
+            complain(f"{quoted(content.name)}: game {number}, line {line}: {error}", bad)
             continue
         # A claim that the finished board contradicts would count in lists and ratings.
         yield FileGame(record, number, event, date, None if result is None else final_result(record, result))
     if not number:
-        raise BadInput(f"{quoted(name)}: no game found: expected {format}")
+        raise BadInput(f"{quoted(content.name)}: no game found: expected {format}")
+
+
+def _game_texts(content: Content, format: str) -> Iterator[tuple[GameText, int]]:
+    """Yield the games of a text, read piece by piece, each with the number of its first line. Raises `BadInput` for a
+    game of more than `LONGEST_GAME` characters.
+    """
+    if format in LINE_FORMATS:
+        yield from ((game, game.start) for game in LINE_FORMATS[format](content.lines()))
+        return
+    text, line = "", 1
+    for piece in chain(content.texts(sgf=format == "sgf"), [None]):
+        text += piece or ""
+        at = 0
+        # It may go on in the next piece.
+        last: GameText | None = None
+        for game in game_texts(text, format):
+            if last:
+                line, at = line + text.count("\n", at, last.start), last.start
+                yield last, line
+            last = game
+        start = last.start if last else 0
+        line += text.count("\n", at, start)
+        if last and piece is None:
+            yield last, line
+        text = text[start:]
+        if len(text) > LONGEST_GAME:
+            raise BadInput(f"{quoted(content.name)}: line {line}: expected a game of at most {LONGEST_GAME} characters")
 
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
@@ -356,32 +337,24 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
     not at all. The files of names beside a ``.wtb`` are replaced before it.
     """
     format = format_to_write(path)
-    old = content_of(path) if append and os.path.exists(path) else b""  # noqa: PTH110
+    old = content_of(path) if append and os.path.exists(path) else content_in(b"", path)  # noqa: PTH110
     if format == "wtb":
-        return _write_wthor(path, games, old)
+        return _write_wthor(path, games, old.whole())
     if format == "edx":
-        edx.parse(old, path)
-        parts = [_edx_bytes(game) for game in games]
-    else:
-        parts = [
-            game_text(
-                game.record,
-                format,
-                game.date,
-                game.event,
-                game.result,
-                comment=game.comment,
-                round=game.round,
-                ending=game.ending,
-            ).encode("utf-8", "backslashreplace")
-            for game in games
-        ]
-        if old and not old.endswith(b"\n"):
-            old += b"\n"
-        if format == "pgn" and old:
-            old += b"\n"
-    replace_file(path, old + (b"\n" if format == "pgn" else b"").join(parts))
-    return len(parts)
+        edx.parse(old.whole(), path)
+    count, end = 0, b"\n"
+    with _refusals(path), files.replacing(path) as stream:
+        for piece in old.pieces():
+            stream.write(piece)
+            end = piece[-1:]
+        if format != "edx" and end != b"\n":
+            stream.write(b"\n")
+        for game in games:
+            if format == "pgn" and (count or old.size):
+                stream.write(b"\n")
+            stream.write(_edx_bytes(game) if format == "edx" else _text_bytes(game, format))
+            count += 1
+    return count
 
 
 def replace_file(path: str, data: bytes) -> None:
@@ -390,10 +363,10 @@ def replace_file(path: str, data: bytes) -> None:
         files.replace(path, data)
 
 
-def append_to_file(path: str, text: str) -> None:
+def append_to_file(path: str, data: bytes | bytearray) -> None:
     """Append to a file, as `files.append`; raises `BadInput`."""
     with _refusals(path):
-        files.append(path, text.encode("utf-8", "backslashreplace"))
+        files.append(path, data)
 
 
 @contextmanager
@@ -408,6 +381,20 @@ def _refusals(path: str) -> Iterator[None]:
 
 def _moves(record: GameRecord) -> bytes:
     return bytes(played.move for played in record.moves if played.move != PASS)
+
+
+def _text_bytes(game: FileGame, format: str) -> bytes:
+    text = game_text(
+        game.record,
+        format,
+        game.date,
+        game.event,
+        game.result,
+        comment=game.comment,
+        round=game.round,
+        ending=game.ending,
+    )
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _edx_bytes(game: FileGame) -> bytes:
@@ -425,9 +412,11 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     most = max((game.tournament for game in present), default=0)
     tournaments = _Names(names_beside(path, ".trn", None) if old else [], "", most)
     years = {wthor.parse(old, path).header.year} if old else set()
-    added = []
+    added: list[wthor.WthorGame] = []
     for number, game in enumerate(games, 1):
         record = game.record
+        if len(present) + number > _MOST_WTHOR_GAMES:
+            raise BadInput(f"{quoted(path)}: expected at most {_MOST_WTHOR_GAMES} games, or another format than .wtb")
         if record.initial != START:
             raise BadInput(f"{quoted(path)}: game {number} begins on another board: expected the standard start")
         discs = _discs(game)

@@ -40,6 +40,8 @@ from .records import (
 from .site_games import json_texts
 
 FORMATS = ("txt", "ggf", "sgf", "pgn")
+LINE_FORMATS = {"txt": move_lists, "ndjson": json_texts}
+"""The formats that are read line by line, with their readers of lines: the games of others may be cut anywhere."""
 
 _PGN_TAG = r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
 _PGN_TOKEN = re.compile(
@@ -57,10 +59,8 @@ _RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
     """Yield the games of a text in one pass; ``format`` is ``txt``, ``ggf``, ``sgf``, ``pgn`` or ``ndjson``."""
-    if format == "txt":
-        return move_lists(text)
-    if format == "ndjson":
-        return json_texts(text)
+    if format in LINE_FORMATS:
+        return LINE_FORMATS[format](text.splitlines(keepends=True))
     return pgn_texts(text) if format == "pgn" else trees(text, escapes=format == "sgf")
 
 

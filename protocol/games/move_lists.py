@@ -7,7 +7,7 @@ refused as a whole, because half of it would be a wrong game.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -32,8 +32,6 @@ _REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)|(?<=[a-hA-H][1-8])[!?]+
 _NUMBER = re.compile(r"\s*(\d{1,3})\s*[.):]")
 _NUMBERS = re.compile(r"\b\d{1,3}\s*[.):]")
 # A colon and an equals sign follow a name, but no move.
-_LINE = re.compile(r".*?(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|.+", re.DOTALL)
-"""What `str.splitlines` takes for a line, with its end."""
 _MOST_UNREAD = 1000
 """Most lines without moves after which a game may still go on."""
 _FIELD_END = re.compile(r"[|\t;,]|\s-+\s|(?<![a-h][1-8])[:=]", re.IGNORECASE)
@@ -93,7 +91,7 @@ def _moves_line(text: str, board: Position | None) -> _Line:
 
 
 class _Game:
-    """A game as far as its lines were read, from the line at ``start``."""
+    """A game as far as its lines were read, from the line with the number ``start``."""
 
     def __init__(self, start: int, line: _Line) -> None:
         self.start = start
@@ -107,8 +105,8 @@ class _Game:
         self.result = ""
         """The result after the moves, "" as long as there is none."""
         self.fault = line.fault
-        self.unread: list[tuple[int, int, str]] = []
-        """The lines after the game that are no moves: where they begin, their numbers, and what is wrong."""
+        self.unread: list[tuple[int, str]] = []
+        """The lines after the game that are no moves: their numbers, and what is wrong."""
         if not self.fault:
             try:
                 self.add(line)
@@ -143,40 +141,39 @@ class _Game:
         board = [] if self.first == START else [("BOARD", board_text(self.first))]
         result = [(WRITTEN_RESULT, self.result)] if self.result else []
         yield GameText(self.start, [*board, ("", moves_text(self.moves)), *result], self.fault)
-        for start, _, fault in self.unread:
-            yield GameText(start, [], fault)
+        for number, fault in self.unread:
+            yield GameText(number, [], fault)
 
 
-def move_lists(text: str) -> Iterator[GameText]:
-    """Yield the games of a text of moves, each as one line of moves with its passes, after the ``BOARD`` if it is not
-    the standard start. A game that cannot be read, and a line that belongs to none, have a ``fault``.
+def move_lists(lines: Iterable[str]) -> Iterator[GameText]:
+    """Yield the games of lines of moves, each as one line of moves with its passes, after the ``BOARD`` if it is not
+    the standard start; it starts at the number of its first line, from 1. A game that cannot be read, and a line that
+    belongs to none, have a ``fault``.
     """
     game: _Game | None = None
     # Whether there were games, each of one line.
     listed = False
-    # All lines at once would take much more memory than the text.
-    for number, found in enumerate(_LINE.finditer(text), 1):
-        words, start = found[0], found.start()
+    for number, words in enumerate(lines, 1):
         if words.strip()[:1] in ("", "#", "%", ";") or words.strip().startswith("//"):
             continue
         line = _read_line(words)
         if line.board is None and not line.moves:
             if game and line.fault:
-                game.unread.append((start, number, line.fault))
+                game.unread.append((number, line.fault))
                 if len(game.unread) > _MOST_UNREAD:
                     yield from game.texts()
                     game = None
             elif game:
                 game.result = game.result or line.result
             elif line.fault:
-                yield GameText(start, [], line.fault)
+                yield GameText(number, [], line.fault)
         elif game and _goes_on(game, line, number, listed):
             continue
         else:
             if game:
                 listed = game.lines == 1 or (listed and not game.lines)
                 yield from game.texts()
-            game = _Game(start, line)
+            game = _Game(number, line)
     if game:
         yield from game.texts()
 
@@ -201,7 +198,7 @@ def _goes_on(game: _Game, line: _Line, number: int, listed: bool) -> bool:
                 game.add(line)
                 return True
             play_moves(game.last, line.moves)
-            _, at, wrong = game.unread[0]
+            at, wrong = game.unread[0]
         except BadInput as error:
             wrong = str(error)
     in_order = line.number == game.line.number + 1 and not game.line.several

@@ -107,7 +107,8 @@ WRITTEN_RESULT = "*"
 
 
 class GameText(NamedTuple):
-    """The text of a game in parts: where it begins, and its pairs of a name in upper case and a value, in order.
+    """The text of a game in parts: where it begins (an index; in a format of lines the number of one), and its
+    pairs of a name in upper case and a value, in order.
 
     A move, or a line of moves, to which the text gives no name has the name "". ``fault`` says why the text cannot be a
     game, "" if it can.

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_moves
 
+from .contents import LONGEST_LINE
 from .records import GameText
 
 _OTHELLO = ("flipello", "othello", "reversi")
@@ -27,16 +28,29 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DEEPEST = 50
 
 
-def json_texts(text: str) -> Iterator[GameText]:
-    """Yield the games of a text, with names of PGN's tags; a part that is no game has a ``fault``. The text is an
-    object a line, one object, or a list of objects.
+def json_texts(lines: Iterable[str]) -> Iterator[GameText]:
+    """Yield the games of lines, which have their ends, with names of PGN's tags; a part that is no game has a
+    ``fault``. The text is an object a line, one object, or a list of objects; a game starts at the number of the line.
     """
-    first = text.lstrip().partition("\n")[0].rstrip()
-    start = 0
-    for part in text.split("\n") if first.endswith("}") else [text]:
-        if part.strip():
-            yield from _texts(part, start)
-        start += len(part) + 1
+    text, start = "", 0
+    a_line_each: bool | None = None
+    for number, line in enumerate(lines, 1):
+        if not text:
+            if not line.strip():
+                continue
+            start = number
+            if a_line_each is None:
+                a_line_each = line.rstrip().endswith("}")
+        text += line
+        # What `str.splitlines` also takes for ends may stand in a string.
+        if a_line_each and line.endswith("\n"):
+            yield from _texts(text, start)
+            text = ""
+        elif len(text) > LONGEST_LINE:
+            yield GameText(start, [], f"expected JSON of at most {LONGEST_LINE} characters, or an object a line")
+            return
+    if text:
+        yield from _texts(text, start)
 
 
 def _texts(text: str, start: int) -> Iterator[GameText]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.texts import check_fetched
 
+from .contents import content_of
 from .records import Complain, complain, plain_name
 
 HEADER_BYTES, GAME_BYTES = 16, 68
@@ -160,14 +161,13 @@ def _header_bytes(header: WthorHeader) -> bytes:
 
 
 def read_names(path: str, bad: Complain | None = None) -> list[str]:
-    """Read the names of a ``.jou`` or ``.trn`` file; raises `OSError`, and `BadInput` for another header.
+    """Read the names of a ``.jou`` or ``.trn`` file; raises `BadInput` if it cannot be read or has another header.
 
     If the number of names differs from the header's, that is reported to ``bad`` and the complete names are read;
     without ``bad`` it raises `BadInput`.
     """
     width = _NAME_BYTES[path[-4:].lower()]
-    with open(path, "rb") as file:  # noqa: PTH123
-        data = file.read()
+    data = content_of(path).whole()
     parse_header(data, path, width, "names", bad)
     starts = range(HEADER_BYTES, len(data) - width + 1, width)
     return [plain_name(data[start : start + width].split(b"\0", 1)[0].decode("latin-1")) for start in starts]

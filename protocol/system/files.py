@@ -91,7 +91,7 @@ def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: 
         stream.write(content)
 
 
-def append(path: str | os.PathLike[str], content: bytes) -> None:
+def append(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
     """Append to a file, which may be a device or new, whole or not at all. Other programs may append to it too. Raises
     `OSError`.
     """

@@ -17,6 +17,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
+from desdaemon.core.books.commands import games
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 
@@ -44,6 +45,14 @@ def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_boo
         assert "no errors" in dialogue.say("book verify")
         dialogue.say(f"book save {tmp_path / sample.name}")
         assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
+
+
+def test_add_takes_a_most_of_games(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "MOST_GAMES", 2)
+    path = tmp_path / "games.txt"
+    path.write_text("f5d6c3\nf5f6e6\nf5d6c4\n")
+    dialogue.say("book new 1 4")
+    assert "expected at most 2 games at a time" in dialogue.both(f"book add {path} --unsearched")[1]
 
 
 def test_store_adds_the_positions_that_edax_added(dialogue: BookDialogue, edax_books: Path) -> None:

@@ -23,7 +23,7 @@ from desdaemon.clients.analysis.player import find_player
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.web.allowed import LARGEST_FRAME
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games import bases
+from desdaemon.protocol.games import contents
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, read_wthor, write_games
 from desdaemon.protocol.games.formats import FORMATS, fen_text, parse_game
 from desdaemon.protocol.games.pasted import parse_pasted
@@ -459,7 +459,7 @@ def test_packed_files_that_cannot_be_unpacked(tmp_path: Path, monkeypatch: pytes
     path.write_bytes(gzip.compress(FILES["pgn"])[:-9])
     with pytest.raises(BadInput, match="cannot be unpacked"):
         list(read_games(str(path)))
-    monkeypatch.setattr(bases, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(contents, "LARGEST_UNPACKED", 1000)
     path.write_bytes(gzip.compress(b"\n" * 2000))
     with pytest.raises(BadInput, match="more than 1000 bytes when unpacked"):
         list(read_games(str(path)))

@@ -273,6 +273,7 @@ def test_what_a_file_says_about_a_game() -> None:
 @example(data=b"(;" * 200)
 @example(data=b"(;\n" * 133)
 @example(data=b"\xff\xfe" * 30)
+@example(data=b"\xc2")
 @settings(max_examples=30, deadline=None)
 def test_junk_is_read_or_refused_in_a_line(name: str, data: bytes) -> None:
     refused_or_read(data, name)

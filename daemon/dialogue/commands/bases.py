@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
 from desdaemon.dialogue.interrupt import StoppableSearch
@@ -20,6 +21,8 @@ from desdaemon.protocol.spelling import did_you_mean, plural
 
 MOST_EMPTIES = 30
 """Most empty squares of a position that is solved."""
+MOST_DIFFERENT = 1_000_000
+"""Most games or positions that are told apart; each takes some 100 bytes of memory."""
 
 
 def run(context: CommandContext, argument: str) -> None:
@@ -57,19 +60,36 @@ class _BaseCommand(NamedTuple):
 
 def _convert(work: _BaseCommand, words: list[str]) -> None:
     source, target = words
-    work.say_written(write_games(target, list(work.games(source)), append=True), "game", target)
+    work.say_written(write_games(target, work.games(source), append=True), "game", target)
 
 
 def _unique(work: _BaseCommand, words: list[str]) -> None:
     source, target = words
-    seen: set[tuple[Position, bytes]] = set()
-    games = []
-    for game in work.games(source):
-        images = [_image(game.record, symmetry) for symmetry in range(8)]
-        if seen.isdisjoint(images):
-            seen.add(images[0])
-            games.append(game)
-    work.say_written(write_games(target, games, append=True), "different game", target)
+    work.say_written(write_games(target, _different(work.games(source)), append=True), "different game", target)
+
+
+def _different(games: Iterator[FileGame]) -> Iterator[FileGame]:
+    """Yield the games without those that equal an earlier one, mirrored or not."""
+    seen = _Seen("games")
+    return (game for game in games if seen.add(min(_image(game.record, symmetry) for symmetry in range(8))))
+
+
+class _Seen:
+    """What was seen, as digests: ``what``, in the plural, such as games."""
+
+    def __init__(self, what: str) -> None:
+        self.digests: set[bytes] = set()
+        self._what = what
+
+    def add(self, item: object) -> bool:
+        """Add an item, which its `repr` says in full; return whether it is new. Raises `BadInput` for more than
+        `MOST_DIFFERENT`.
+        """
+        count = len(self.digests)
+        self.digests.add(blake2b(repr(item).encode(), digest_size=16).digest())
+        if len(self.digests) > MOST_DIFFERENT:
+            raise BadInput(f"expected at most {MOST_DIFFERENT:,} different {self._what}: split the file")
+        return len(self.digests) > count
 
 
 def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
@@ -90,16 +110,15 @@ def _to_fen(work: _BaseCommand, words: list[str]) -> None:
 def _write_positions(work: _BaseCommand, words: list[str], line: Callable[[Position], str]) -> None:
     source, count, target = words
     empties = number_within("base, empties", count, 0, 60)
-    seen: set[tuple[int, int]] = set()
-    lines = []
+    seen = _Seen("positions")
+    lines = bytearray()
     for game in work.games(source):
         for position, _ in _steps(game.record):
             key = rules.canonical(position.player, position.opponent)
-            if position.empties == empties and not position.must_pass and not position.over and key not in seen:
-                seen.add(key)
-                lines.append(f"{line(position)}\n")
-    append_to_file(target, "".join(lines))
-    work.say_written(len(lines), "different position", target)
+            if position.empties == empties and not position.must_pass and not position.over and seen.add(key):
+                lines += f"{line(position)}\n".encode()
+    append_to_file(target, lines)
+    work.say_written(len(seen.digests), "different position", target)
 
 
 def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
@@ -145,7 +164,7 @@ def _correct(work: _BaseCommand, words: list[str]) -> None:
 
     def better() -> Iterator[FileGame]:
         nonlocal corrected
-        for game in list(work.games(source)):
+        for game in work.games(source):
             _, record = _judged(work, game.record, empties)
             corrected += record != game.record
             yield game._replace(record=record, result=None)
@@ -194,7 +213,7 @@ def _complete(work: _BaseCommand, words: list[str]) -> None:
 
     def longer() -> Iterator[FileGame]:
         nonlocal completed
-        for game in list(work.games(source)):
+        for game in work.games(source):
             over = game.record.final.over
             completed += not over
             yield game if over else game._replace(record=_finished(work, game.record, exact=False), result=None)
@@ -225,16 +244,24 @@ def _rewrite(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> None:
     """
     for _ in read_games(path):
         pass
-    changed = list(games)
+    write_games(path, _unless_stopped(work, path, games))
+
+
+def _unless_stopped(work: _BaseCommand, path: str, games: Iterable[FileGame]) -> Iterator[FileGame]:
+    yield from games
     if work.search.stopped:
         raise BadInput(f"{quoted(path)}: stopped; the file is unchanged")
-    write_games(path, changed)
 
 
 def _compare(work: _BaseCommand, words: list[str]) -> None:
-    first, second = ({_image(game.record, 0) for game in work.games(path)} for path in words)
-    work.context.say(f"{len(first - second)} only in {words[0]}, {len(second - first)} only in {words[1]}")
-    work.context.say(f"{len(first & second)} in both")
+    both = _Seen("games"), _Seen("games")
+    for path, seen in zip(words, both, strict=True):
+        for game in work.games(path):
+            seen.add(_image(game.record, 0))
+    first, second = both[0].digests, both[1].digests
+    common = sum(mark in second for mark in first)
+    work.context.say(f"{len(first) - common} only in {words[0]}, {len(second) - common} only in {words[1]}")
+    work.context.say(f"{common} in both")
 
 
 _ACTIONS: dict[str, Callable[[_BaseCommand, list[str]], None]] = {

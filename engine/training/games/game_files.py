@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
 from desdaemon.protocol.games import bases
+from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.othello.notation import parse_moves
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.texts import decoded
 
 _LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
 
@@ -36,9 +36,8 @@ def read_lines(path: Path) -> NDArray[np.uint8]:
     Raises `BadInput` for an unusable file, and `TrainingError` for a line that is no game, with its number.
     """
     games = []
-    lines = decoded(bases.content_of(str(path)), str(path)).lower().splitlines()
-    for number, line in enumerate(lines, 1):
-        text = "".join(line.split())
+    for number, line in enumerate(content_of(str(path)).lines(), 1):
+        text = "".join(line.lower().split())
         if text and not _LINE.fullmatch(text):
             raise TrainingError(f"{path}:{number}: expected up to 60 moves like f5d6c3, found {line[:40]!r}")
         if text:

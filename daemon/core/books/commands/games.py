@@ -10,7 +10,7 @@ from desdaemon.book.growth.add import BookGame, add_games
 from desdaemon.book.growth.game_results import take_back
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
-from desdaemon.protocol.errors import BadInput, Complaints, quoted
+from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
 from desdaemon.protocol.games.bases import (
     READ_FORMATS,
     extension_of,
@@ -26,6 +26,9 @@ from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
+
+MOST_GAMES = 1_000_000
+"""Most games that a command takes; each takes some 250 bytes of memory until their results are counted."""
 
 OPENINGS = "openings"
 """The file name that stands for the lines of the named openings, unless a file has this name."""
@@ -79,6 +82,8 @@ class Games:
         self.complain = Complaints(self.problems.append)
         for path in self.files:
             for game in self._games(path):
+                if self.games == MOST_GAMES:
+                    raise Unfinished(f"{quoted(str(path))}: expected at most {MOST_GAMES:,} games at a time: split it")
                 self.games += 1
                 yield game
 
