@@ -76,6 +76,7 @@ def test_a_site_takes_the_place_of_an_earlier_one(book: Book, tmp_path: Path, mo
     assert [path.name for path in (tmp_path / "positions").iterdir()] == ["0.js"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("there", ["notes.txt", "positions/notes.js", "positions/1/", "link", "positions/0.js", "file"])
 def test_a_folder_with_other_files_stays_as_it_is(there: str, book: Book, tmp_path: Path) -> None:
     folder, other = tmp_path / "site", tmp_path / "other"
