@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from pathlib import Path
@@ -36,20 +35,13 @@ def main(arguments: list[str]) -> int:
 
     from desdaemon.book.errors import BookError
     from desdaemon.book.formats import registry
-    from desdaemon.book.storage.store import open_store
 
     from .pages import write
 
     begun = time.monotonic()
     try:
         path = registry.shipped() if asked.book == BUILTIN_BOOK else Path(asked.book)
-        with contextlib.ExitStack() as stack:
-            progress = stack.enter_context(StepProgress())
-            if registry.format_by_content(path) == registry.NATIVE:
-                # With the changes in its journal, also while another process writes it.
-                book = stack.enter_context(open_store(path, read_only=True, progress=progress)).book
-            else:
-                book = registry.load(path, progress=progress).book
+        with StepProgress() as progress, registry.reading(path, progress) as book:
             title = asked.title if asked.title is not None else Path(asked.book).name
             site = write(book, Path(asked.folder), title, progress)
     except (BadInput, BookError) as error:

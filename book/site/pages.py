@@ -22,7 +22,7 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import moves_text
-from desdaemon.protocol.system.files import replace
+from desdaemon.protocol.system.files import replace, tidy
 
 PER_FILE = 500
 """Positions in a file of positions, about: 50 kB, which a phone loads at once."""
@@ -56,6 +56,10 @@ def write(book: Book, folder: Path, title: str, progress: ProgressCallback = no_
     text. Raises `BadInput` if the folder has anything but a site, `OSError` if a file cannot be written.
     """
     positions = folder / "positions"
+    # What a killed run has left is not taken for files of others.
+    for part in (folder, positions):
+        if not part.is_symlink():
+            tidy(part)
     _check(folder, positions)
     positions.mkdir(parents=True, exist_ok=True)
     files = 1

@@ -76,6 +76,15 @@ def test_a_site_takes_the_place_of_an_earlier_one(book: Book, tmp_path: Path, mo
     assert [path.name for path in (tmp_path / "positions").iterdir()] == ["0.js"]
 
 
+def test_a_site_is_written_after_a_killed_run(book: Book, tmp_path: Path) -> None:
+    pages.write(book, tmp_path, "a book")
+    left = [tmp_path / ".index.html.1-1.new", tmp_path / "positions" / ".0.js.1-2.new"]
+    for path in left:
+        path.write_text("half")
+    pages.write(book, tmp_path, "a book")
+    assert not any(path.exists() for path in left)
+
+
 @pytest.mark.posix
 @pytest.mark.parametrize("there", ["notes.txt", "positions/notes.js", "positions/1/", "link", "positions/0.js", "file"])
 def test_a_folder_with_other_files_stays_as_it_is(there: str, book: Book, tmp_path: Path) -> None:
