@@ -19,13 +19,12 @@ from desdaemon.book.changes import ChangeObserver
 from desdaemon.book.errors import ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import STATE
-from desdaemon.protocol.system import files
 from desdaemon.protocol.system.locks import FileLock
 
 from . import journal, snapshot
 from .files import BACKUPS
 from .journal import Frame, FrameKind
-from .observers import OPTIONS, ReadOnlyObserver
+from .observers import OPTIONS
 from .replay import replay
 from .store import Store, _stamp, locking
 
@@ -203,19 +202,7 @@ def open_overlay(
         if len(scan.frames) > 1:
             replay(book, scan.frames[1:], path, progress)
         begin = functools.partial(store._begin, scan, base.frame)
-        try:
-            if lock is not None:
-                files.tidy(path.parent)
-                begin()
-        except WriteFailed as error:
-            if read_only is False:
-                raise
-            # The lock is kept, so that changes can be written as soon as there is room.
-            store.reason = str(error)
-            book.recorder = ReadOnlyObserver(path, store.reason, begin)
-        if lock is None:
-            store.reason = reason
-            book.recorder = ReadOnlyObserver(path, reason)
+        store.begin(begin, reason, read_only=read_only)
     except BaseException:
         if lock is not None:
             lock.release()

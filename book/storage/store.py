@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -280,6 +280,25 @@ class Store:
         if blocks.damage is not None:
             message(str(blocks.damage), level="error", event="book")
 
+    def begin(self, write: Callable[[], None], reason: str, *, read_only: bool | None) -> None:
+        """Begin to write by ``write`` if the book is locked; if not, ``reason`` says why it can only be read.
+
+        If the disk takes nothing, this raises `WriteFailed` with ``read_only`` False. Otherwise the lock is kept, so
+        that changes can be written as soon as there is room.
+        """
+        if self._lock is None:
+            self.reason = reason
+            self.book.recorder = ReadOnlyObserver(self.path, reason)
+            return
+        try:
+            files.tidy(self.path.parent)
+            write()
+        except WriteFailed as error:
+            if read_only is False:
+                raise
+            self.reason = str(error)
+            self.book.recorder = ReadOnlyObserver(self.path, self.reason, write)
+
     def _begin_writing(self, scan: journal.Scan | None, identity: int, sequence: int) -> None:
         """Begin to write changes to the journal, whose content is ``scan``; if that is None, create it. A torn end is
         moved to another file before.
@@ -519,19 +538,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
             store.mark = MARK.pack(header.book, frames[-1].sequence)
             replay(book, frames, log, progress)
         begin = functools.partial(store._begin_writing, journal_scan, header.book, header.sequence)
-        try:
-            if lock is not None:
-                files.tidy(path.parent)
-                begin()
-        except WriteFailed as error:
-            if read_only is False:
-                raise
-            # The lock is kept, so that changes can be written as soon as there is room.
-            store.reason = str(error)
-            book.recorder = ReadOnlyObserver(path, store.reason, begin)
-        if lock is None:
-            store.reason = reason
-            book.recorder = ReadOnlyObserver(path, reason)
+        store.begin(begin, reason, read_only=read_only)
     except BaseException:
         if lock is not None:
             lock.release()
