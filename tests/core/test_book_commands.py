@@ -47,7 +47,9 @@ def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_boo
         assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
 
 
-def test_add_takes_a_most_of_games(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_add_refuses_more_games_than_its_limit(
+    dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(games, "MOST_GAMES", 2)
     path = tmp_path / "games.txt"
     path.write_text("f5d6c3\nf5f6e6\nf5d6c4\n")

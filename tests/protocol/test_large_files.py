@@ -162,7 +162,7 @@ def three(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_index_has_a_most_of_games(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_refuses_more_games_than_its_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "MOST_GAMES", 2)
     target = three.with_name("index")
     with pytest.raises(BadInput, match=r"three.txt\": an index has at most 2 games: make several"):
@@ -170,7 +170,7 @@ def test_an_index_has_a_most_of_games(three: Path, monkeypatch: pytest.MonkeyPat
     assert not target.exists()
 
 
-def test_base_commands_have_a_most_of_games(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base_commands_refuse_more_games_than_their_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base_commands, "MOST_DIFFERENT", 2)
     target = three.with_name("out.txt")
     for command in (f"unique {three} {target}", f"problem {three} 58 {target}", f"compare {three} {three}"):
@@ -178,7 +178,7 @@ def test_base_commands_have_a_most_of_games(three: Path, monkeypatch: pytest.Mon
     assert not target.exists()
 
 
-def test_openings_and_players_have_a_most_of_games(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openings_and_players_refuse_more_games_than_their_limits(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openings, "MOST_IN_FILE", 2)
     with pytest.raises(BadInput, match="expected at most 2 different openings"):
         openings_of_file(str(three))
