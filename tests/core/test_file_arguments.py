@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import referee
 from operated import Operated
 from waits import until
 
+from desdaemon.book.formats import registry
 from desdaemon.core.requests.request import ClientRecord
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.wire import messages
@@ -87,6 +89,21 @@ def test_exports(daemon: Operated, data: Path, name: str) -> None:
     assert (data / name).stat().st_size > 0
     daemon.final("book.export", {"file": name})
     assert daemon.final("book.load", {"discard": True, "file": name})["positions"] == number if name != "copy" else True
+
+
+def test_an_overlay_leads_to_no_file_that_may_not_be_named(daemon: Operated, data: Path, tmp_path: Path) -> None:
+    number = positions(daemon)
+    daemon.final("book.export", {"file": "base.dat"})
+    shutil.copy(data / "base.dat", tmp_path / "outside.dat")
+    for base, name in ((data / "base.dat", "in.overlay"), (tmp_path / "outside.dat", "out.overlay")):
+        opened = registry.open_any(base.resolve(), overlay=data / name)
+        assert opened.store is not None
+        opened.store.close()
+    for op in ("book.load", "book.import", "book.merge", "book.diff"):
+        discard = {"discard": True} if op in ("book.load", "book.import") else {}
+        assert daemon.code(op, {"file": "out.overlay", **discard}) == "forbidden"
+    assert daemon.final("book.diff", {"file": "in.overlay"})["same"] == number
+    assert daemon.final("book.load", {"file": "in.overlay", "discard": True})["positions"] == number
 
 
 def test_two_books_are_compared(daemon: Operated) -> None:

@@ -46,6 +46,11 @@ class Files:
         except BadInput as error:
             raise Forbidden(str(error)) from None
 
+    def allow(self, place: str) -> None:
+        """Raise `Forbidden` unless a remote caller may name the file at the absolute path ``place``."""
+        path, root = Path(place), Path(self._root(place)).resolve()
+        self.path(str(path.relative_to(root)) if path.is_relative_to(root) else place, remote=True)
+
     def matching(self, name: str, *, remote: bool) -> list[Path]:
         """Return the path that ``name`` stands for, whether it exists or not; or, if ``name`` is a pattern and no file
         has that very name, the sorted paths that match it. Raises `BadInput` if none match, and `Forbidden` if `path`

@@ -73,13 +73,20 @@ class BookCommandRun(NamedTuple):
     def source(self, name: str = "file") -> Path:
         """Return the path of the book in the parameter ``name``, which is to be read: a file, or the book that ships.
 
-        Raises `Forbidden` if the caller may not name the file, `Unreadable` if no book was installed.
+        Raises `Forbidden` if the caller may not name the file or, of an overlay, its base; `Unreadable` if no book was
+        installed, or a remote caller's file is none.
         """
-        if self.values[name] != BUILTIN_BOOK:
-            return self.path(name)
-        from desdaemon.book.formats.registry import shipped
+        from desdaemon.book.formats import registry
 
-        return shipped()
+        if self.values[name] == BUILTIN_BOOK:
+            return registry.shipped()
+        path = self.path(name)
+        if self.caller.remote and registry.format_by_content(path) == registry.OVERLAY:
+            # A client reads no file through an overlay that it may not name itself.
+            base = registry.base_of(path).path
+            if base != BUILTIN_BOOK:
+                self.books.files.allow(base)
+        return path
 
     def target(self, name: str = "file") -> Path:
         """Return the path of the file in the parameter ``name``, which is to be written. Raises `Forbidden` if the

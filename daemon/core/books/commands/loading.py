@@ -72,9 +72,6 @@ def _load(run: BookCommandRun) -> Result:
         if overlay is None or (store.base is not None and store.base == path.resolve()):
             return {"notes": [], "text": [f"{overlay or path} is the book in use: {_count(run.book)}"]}
         raise BadInput(f"{overlay} is the book in use: load another book before it can lie over {path}")
-    if overlay is None and run.caller.remote and registry.format_by_content(path) == registry.OVERLAY:
-        # An overlay names its base: a client reads no file by it that it may not name.
-        run.books.files.path(registry.base_of(path).path, remote=True)
     if overlay is not None and store is not None and store.path == path.resolve():
         # What the file lacks is written before it becomes a base, which is never written.
         store.fold()
