@@ -76,7 +76,10 @@ _OPERATIONS = {**BY_NAME, **{operation.name: operation for operation in _OWN}}
 GRANTED = (READER, EDITOR)
 """The roles that a gateway can give its pages."""
 
-_BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "games.get", "people.get", "jobs", "cancel")
+_BASIC = (
+    *("ping", "hello", "status", "analyze", "legal", "explain"),
+    *("book.get", "games.get", "people.get", "jobs", "cancel"),
+)
 
 COMMANDS = tuple(
     command for command in BOOK_COMMANDS if command.about == BOOK and command.role != ADMIN and not command.names_files

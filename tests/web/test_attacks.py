@@ -233,7 +233,19 @@ def test_oversized_heads_and_half_requests_end(web: Web) -> None:
 
 def test_the_list_of_operations() -> None:
     """Written out: whoever adds an operation has to decide whether a page may ask for it."""
-    basic = {"ping", "hello", "status", "analyze", "legal", "book.get", "games.get", "people.get", "jobs", "cancel"}
+    basic = {
+        "ping",
+        "hello",
+        "status",
+        "analyze",
+        "legal",
+        "book.get",
+        "games.get",
+        "people.get",
+        "explain",
+        "jobs",
+        "cancel",
+    }
     basic |= {"web.read", "web.write", "web.names", "web.start", "web.follow", "web.commands", "web.exercises"}
     looking = {"show", "edits", "info", "stats", "analyze", "grade", "lines", "umigame", "problem"}
     growing = {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import referee
 from browser import BrowserTab
 from chrome import READY
 from random_games import random_game
+from served import Peer, Served
 from test_page_exercises import PROBLEMS, best, worst
 
+from desdaemon.engine.reasons.kinds import KINDS
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.rules import PASS
 
@@ -31,7 +32,6 @@ NUMBERS = "Object.fromEntries([...document.querySelectorAll('.square')]"
 NUMBERS += (
     ".filter(e => e.querySelector('.hint.number b')).map(e => [e.querySelector('b').textContent, e.dataset.square]))"
 )
-CORNERS = ("a1", "h1", "a8", "h8")
 
 START_GAME = """(black, warn) => {
     const { preferences } = desdaemon;
@@ -53,98 +53,6 @@ async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
     black = PROBLEMS[number][0].black_to_move
     await tab.evaluate(f"({START_GAME})({json.dumps(black)}, {warn})")
     await tab.until(READ)
-
-
-# What is found in a line, against the referee
-
-
-def followed(cells: referee.Cells, moves: list[int], player: bool) -> list[tuple[Any, ...]]:
-    """What harms the side to move (``player``) or the other one in a line, by the referee: corners that the other side
-    takes, passes, a first move of the other side that it did not have before, and the moves of both after each of its.
-    """
-    found: list[tuple[Any, ...]] = []
-    answered = False
-    mine = True
-    before = {True: referee.legal_moves(cells), False: referee.legal_moves(referee.passed(cells))}
-    for count, move in enumerate(moves, 1):
-        if move != PASS:
-            cells = referee.play(cells, move)
-        elif referee.legal_moves(cells):
-            break
-        else:
-            cells = referee.passed(cells)
-        if mine == player:
-            if move == PASS:
-                found.append(("pass", count))
-        else:
-            if move != PASS and referee.name(move).lower() in CORNERS:
-                found.append(("corner", referee.name(move).lower(), count))
-            elif not answered and move != PASS and move not in before[mine]:
-                found.append(("opens", referee.name(move).lower(), count))
-            # The other side has moved, so that the victim is to move.
-            own, others = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
-            if own and move != PASS:
-                found.append(("moves", own, others, count))
-            answered = True
-        mine = not mine
-    return found
-
-
-def differing(found: list[tuple[Any, ...]], usual: list[tuple[Any, ...]], answers: list[str]) -> list[tuple[Any, ...]]:
-    """The corners and passes of one line that the other one has not, the first moves that are fewer by 3 than those of
-    the other side, and by 3 more than after as many moves of the other line, and the answer that is not among those to
-    the other line.
-    """
-    corners = {fact[1] for fact in usual if fact[0] == "corner"}
-    passes = any(fact[0] == "pass" for fact in usual)
-    behind = {fact[3]: max(0, fact[2] - fact[1]) for fact in usual if fact[0] == "moves"}
-    few = [
-        fact for fact in found if fact[0] == "moves" and fact[3] in behind and fact[2] - fact[1] - behind[fact[3]] >= 3
-    ]
-    return [
-        fact
-        for fact in found
-        if (fact[0] == "corner" and fact[1] not in corners)
-        or (fact[0] == "pass" and not passes)
-        or fact in few[:1]
-        or (fact[0] == "opens" and fact[1] not in answers)
-    ]
-
-
-def test_what_lines_show_is_what_the_referee_sees(visit: Visit) -> None:
-    """Two random lines from positions of random games, seen from both sides."""
-    cases = []
-    for seed in range(60):
-        game = random_game(seed, 59)
-        position = game.initial
-        for at, played in enumerate(game.moves):
-            if at % 11 == seed % 11:
-                lines = [[one.move for one in random_game(other, 8, position).moves] for other in (seed, seed + 1)]
-                texts = [["pa" if move == PASS else referee.name(move).lower() for move in line] for line in lines]
-                cells = referee.from_bits(position.player, position.opponent)
-                first = lines[1][0]
-                after = referee.passed(cells) if first == PASS else referee.play(cells, first)
-                answers = [referee.name(move).lower() for move in referee.legal_moves(after)]
-                for player in (True, False):
-                    found, usual = [followed(cells, line, player) for line in lines]
-                    cases.append((board_text(position), *texts, player, found, differing(found, usual, answers)))
-            position = position.after(played.move)
-    for column in (4, 5):
-        assert {fact[0] for case in cases for fact in case[column]} == {"corner", "opens", "pass", "moves"}
-    script = """import("/model/reasons.js").then(({ harms, reasons }) => cases.map(([board, line, without, player]) => {
-        const [cells, side] = board.split(" ");
-        const victim = player ? side : side === "X" ? "O" : "X";
-        return [harms(cells, side, line, victim), reasons(cells, side, line, without, victim)].map(facts =>
-            facts.map(({ kind, move, own, others, count }) =>
-                [kind, ...{ corner: [move], opens: [move], pass: [], moves: [own, others] }[kind], count]));
-    }))"""
-
-    async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate(f"void (window.cases = {json.dumps([case[:4] for case in cases])})")
-        for case, facts in zip(cases, await tab.evaluate(script), strict=True):
-            assert [[tuple(fact) for fact in one] for one in facts] == [*case[4:]], case
-
-    visit(talk, hints=False)
 
 
 # Warnings
@@ -171,6 +79,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         assert right not in everything
         # The line after it, with what happens in it.
         await tab.click("#lesson-why")
+        await tab.until("desdaemon.teacher.warning.reasons")
         line = await tab.evaluate(LINE)
         assert line[0] == wrong
         cells = referee.from_bits(PROBLEMS[0][0].player, PROBLEMS[0][0].opponent)
@@ -179,8 +88,6 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         assert facts[-1] == f"{wrong}: {ending(scores[wrong])} at the end; {right}: {ending(scores[right])}."
         spoken = await tab.evaluate(SPOKEN)
         assert all(fact in spoken for fact in facts)
-        few = "Who has few moves must soon give something away."
-        assert (few in facts) == any("to choose from" in fact or "would have" in fact for fact in facts)
         assert "Press a move to see its position." in await tab.evaluate(
             "document.getElementById('lesson-line').textContent"
         )
@@ -195,7 +102,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         assert await tab.evaluate(TOLD) == f"{right} is better."
         assert (await tab.evaluate(NUMBERS))["1"] == right
         assert (await tab.evaluate(FACTS))[-1] == (
-            f"{right}: {ending(scores[right])} at the end; {wrong}: {ending(scores[wrong])}."
+            f"{wrong}: {ending(scores[wrong])} at the end; {right}: {ending(scores[right])}."
         )
         # It may be played at once; nothing warns any more.
         assert await tab.evaluate(SHOWN) == ["back", "why", "better", "instead"]
@@ -317,72 +224,85 @@ def test_the_better_move_is_played_by_its_button(visit: Visit) -> None:
     visit(talk, linked(1), hints=False)
 
 
-def test_a_sentence_and_the_board_speak_of_the_same_position(visit: Visit) -> None:
-    """After e3 and f3 White has 11 moves against 8 of Black once c2 is played: the eighth move of this line."""
-    line = "f3 c5 e6 d2 c3 f5 c1 c2"
-    other = "f4 c5"
+EARLY = "c4c5e6e3b5d6c3f5g4b2f2a5b6f3b4e2f6a3d1e7c6a7f8"
+PLAYED, BETTER = "g3d3g5h4c7b3g1a6", "e1c2d7c7g5b3f4a2"
+
+
+async def warn(tab: BrowserTab) -> None:
+    """Warn of a move in a game where a line is known for it and for the better one."""
+    await tab.evaluate(f"({START_GAME})(false, 4)")
+    await tab.until(READ)
+    await tab.evaluate(
+        f"""desdaemon.teacher.warning = {{ move: {PLAYED[:2]!r}, lost: 10,
+            own: {{ move: {PLAYED[:2]!r}, score: -3, pv: {PLAYED!r} }},
+            best: {{ move: {BETTER[:2]!r}, score: 7, pv: {BETTER!r} }} }};
+        desdaemon.lesson.warn()"""
+    )
+
+
+def test_reasons_are_the_engine_s(visit: Visit, served: Served) -> None:
+    with Peer(served.ipc) as peer:
+        found = peer.final("explain", {"moves": EARLY, "played": PLAYED, "best": BETTER})["reasons"]
+    assert len(found) > 1
+    ends = f"{PLAYED[:2]}: 3 discs behind at the end; {BETTER[:2]}: 7 discs ahead."
 
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate(f"({START_GAME})(true, 4)")
-        await tab.until(READ)
+        await warn(tab)
+        await tab.evaluate("desdaemon.lesson.tell('why')")
+        told = [*(one["text"] for one in found), ends]
+        await tab.until(f"{SPOKEN}.includes({ends!r})")
+        assert await tab.evaluate(FACTS) == told
+        spoken = await tab.evaluate(SPOKEN)
+        assert all(one in spoken for one in told)
+        # The better move has the same reasons beside its own line, and nothing is asked again.
+        await tab.evaluate("desdaemon.lesson.tell('better')")
+        assert await tab.evaluate(FACTS) == told
+        asked = "desdaemon.socket.log.filter(one => one.out && one.text.includes(' explain ')).length"
+        assert await tab.evaluate(asked) == 1
+        # Other languages say what was counted.
+        for language, also in (("ja", "ならあなた"), ("fr", f"après {PLAYED[:2]}, vous")):
+            await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+            await tab.evaluate("desdaemon.lesson.draw()")
+            facts = await tab.evaluate(FACTS)
+            assert len(facts) == len(told)
+            for fact, one in zip(facts, found, strict=False):
+                assert also in fact
+                assert not fact.startswith(one["kind"])
+                assert all(f"{number:g}" in fact for number in (*one["played"], *one["best"]))
+
+    visit(talk, f"#m={EARLY}", hints=False)
+
+
+def test_a_reason_that_comes_too_late_is_not_shown(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await warn(tab)
         await tab.evaluate(
-            f"""desdaemon.teacher.warning = {{ move: "f3", lost: 8, own: {{ move: "f3", score: -1, pv: {line!r} }},
-                best: {{ move: "f4", score: 7, pv: {other!r} }} }};
-            desdaemon.lesson.facts = () => [{{ kind: "moves", move: "c2", own: 8, others: 11, count: 8 }}]"""
+            """desdaemon.socket.ask = () => new Promise(resolve => {
+                const late = { kind: "moves", text: "late", played: [1, 2], best: [2, 1] };
+                window.let = () => resolve({ reasons: [late] });
+            })"""
         )
         await tab.evaluate("desdaemon.lesson.tell('why')")
-        assert (await tab.evaluate(FACTS))[0] == "After c2 you have 8 moves to choose from, and White 11."
-        assert (
-            await tab.evaluate("document.querySelector('#lesson-line [aria-pressed=true]').textContent.trim()") == "c2"
-        )
-        assert (await tab.evaluate(NUMBERS))["8"] == "c2"
+        # The end of the game is told at once.
+        assert len(await tab.evaluate(FACTS)) == 1
+        await tab.evaluate("desdaemon.lesson.takeBack()")
+        await tab.evaluate("window.let()")
+        assert await tab.evaluate(FACTS) == []
+        assert "late" not in await tab.evaluate(SPOKEN)
 
-    visit(talk, "#m=d3e3", hints=False)
+    visit(talk, f"#m={EARLY}", hints=False)
 
 
-@pytest.mark.parametrize(
-    ("moves", "own", "best", "told"),
-    [
-        (
-            "c4c3c2c5f6c1b4a3b5f4b2d6d3g7b3a5g4e2d7h4e3f2b6e7", "b1d8d1c7b7c6e8a4", "f5c7e1a4a2c6a7e6",
-            ["After f5 instead, White would have 11 moves and you 14."],
-        ),
-        (
-            "c4c5e6e3b5d6c3f5g4b2f2a5b6f3b4e2f6a3d1e7c6a7f8", "g3d3g5h4c7b3g1a6", "e1c2d7c7g5b3f4a2",
-            ["After e1 c2 d7 instead, Black would have 12 moves and you 17."],
-        ),
-        (
-            "c4e3f4g3f5d6d7c7e6f6h2f3g2b4e7h3c3e8c5h1g7c8d8b3a4c6b7f7b2a7g4d3f2h7h8h4g8d2b6e1b8",
-            "g6g1a2h5f1h6a6b5", "a5d1a3g1e2h6a8g5",
-            ["After a5 d1 a3 g1 e2 h6 a8 instead, you would have the corner a8."],
-        ),
-        (
-            "e6f6g6g7f5d6f7h6c6e8h7c4f8b7c5b4a8c7d3h5d8f4d7e2e7g8a3b8h4a7g5b6g4h3g3h2c2c8f1h8a6a5b5c3e3d2b3f2g2a4f3a2",
-            "a1g1h1b1b2e1c1d1", "b2d1b1e1c1g1a1pa",
-            ["After b2 d1 b1 e1 c1 g1 a1 instead, White would have to pass."],
-        ),
-    ],
-)  # fmt: skip
-def test_each_number_says_to_which_move_it_belongs(
-    moves: str, own: str, best: str, told: list[str], visit: Visit
-) -> None:
-    """What the better move would bring is not told as what the move warned of brings."""
-    black = len(moves) // 2 % 2 == 0
-
+def test_every_kind_of_reason_has_a_name_in_each_language(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
-        await tab.until(READ)
-        await tab.evaluate(
-            f"""desdaemon.teacher.warning = {{ move: {own[:2]!r}, lost: 10,
-                own: {{ move: {own[:2]!r}, score: -3, pv: {own!r} }},
-                best: {{ move: {best[:2]!r}, score: 7, pv: {best!r} }} }};
-            desdaemon.lesson.tell('why')"""
-        )
-        few = ["Who has few moves must soon give something away."] if any("moves" in one for one in told) else []
-        ends = f"{own[:2]}: 3 discs behind at the end; {best[:2]}: 7 discs ahead."
-        assert await tab.evaluate(FACTS) == [*told, *few, ends]
+        shown = """kinds => import("/view/texts.js").then(({ reasonText }) => kinds.map(kind =>
+            reasonText({ kind, text: kind, played: [1, 2], best: [3, 4] }, { side: "", move: "a1", instead: "b1" })))"""
+        for language in ("ja", "fr"):
+            await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+            names = await tab.evaluate(f"({shown})({json.dumps(list(KINDS))})")
+            assert [kind for kind, name in zip(KINDS, names, strict=True) if name.startswith(kind)] == []
 
-    visit(talk, f"#m={moves}", hints=False)
+    visit(talk, hints=False)
 
 
 def test_no_clock_runs_while_the_engine_is_prepared(visit: Visit) -> None:

@@ -3,7 +3,7 @@
 import { Teller } from "../model/teller.js";
 
 /** Operations that change nothing and are repeated after a loss of the connection. */
-const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|people\.get|jobs|web\..*)$/;
+const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|people\.get|explain|jobs|web\..*)$/;
 const PAUSES_MS = [100, 250, 500, 1000, 2000];
 
 /** An error reply; `code` is one of the protocol's. */

@@ -1,22 +1,17 @@
 // A game in which one learns, below the board: the choice of the opponent, warnings with their reasons, what came of it.
 
 import { gradeOf } from "../engine/review.js";
-import { PLIES, reasons } from "../model/reasons.js";
 import { PASS, colour, movesOf, other } from "../model/rules.js";
 import { RATINGS } from "../model/store.js";
 import { byId, el, fill, offer, press } from "../view/dom.js";
 import { speak } from "../view/speak.js";
-import { sideName, t } from "../view/texts.js";
+import { reasonText, sideName, t } from "../view/texts.js";
 
 /** The losses in discs to be warned of, to choose from, and the one that is chosen at first. */
 const LOSSES = [2, 4, 6, 10];
 const USUAL_LOSS = 4;
-/** The texts of facts: what speaks against the user's move, what for the best one, and the same without telling that. */
-const FACTS = /** @type {Record<"why"|"better"|"missed", Record<string, string>>} */ ({
-  why: { opens: "whyOpens", corner: "whyCorner", pass: "whyPass", moves: "whyMoves" },
-  better: { corner: "betterCorner", pass: "betterPass", moves: "betterMoves" },
-  missed: { corner: "missedCorner", pass: "missedPass", moves: "missedMoves" },
-});
+/** Moves of a line that are shown: the later ones are a guess. */
+const PLIES = 8;
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
@@ -132,17 +127,31 @@ export class Lesson {
     speak([this.text(), ...["takeBack", "showWhy", "playAnyway"].map((name) => t(name))].join(" "));
   }
 
-  /** Show what speaks against the user's move or for the best one; false if the user is not warned now.
-   * @param {"why"|"better"} told */
+  /** Show why the best move is better, beside the line of the user's move or of the best one; false if the user is not
+   * warned now. @param {"why"|"better"} told */
   tell(told) {
-    if (!this.app.teacher.warning) return false;
+    const { warning } = this.app.teacher;
+    if (!warning) return false;
     this.told = told;
-    // The board shows the position that the first sentence speaks of.
-    this.count = this.facts(told)[0]?.count ?? (told === "why" ? 2 : 1);
+    this.count = told === "why" ? 2 : 1;
+    this.draw();
+    this.explain(warning);
+    return true;
+  }
+
+  /** Ask the engine for the reasons, once, and read out what is shown. @param {import("../engine/teacher.js").Warning} warning */
+  async explain(warning) {
+    const { socket, game, teacher } = this.app;
+    const asked = { board: game.board(), played: warning.own.pv, best: warning.best.pv };
+    try {
+      warning.reasons ??= (await socket.ask("explain", asked)).reasons;
+    } catch (refusal) {
+      this.app.complain(refusal);
+    }
+    if (teacher.warning !== warning) return;
     this.draw();
     byId("lesson").scrollIntoView({ block: "nearest" });
     speak([this.text(), ...this.reasons(), this.line().join(" ")].join(" "));
-    return true;
   }
 
   /** The line that is told: the best play after the move warned of, or after the best move. */
@@ -151,36 +160,17 @@ export class Lesson {
     return movesOf((this.told === "better" ? warning?.best : warning?.own)?.pv ?? "").slice(0, PLIES);
   }
 
-  /** What speaks against the user's move, or for the best one, in the order of the line. @param {"why"|"better"} told */
-  facts(told) {
-    const { teacher, game } = this.app;
-    const { warning } = teacher;
-    if (!warning) return [];
-    const { cells, side } = game.now;
-    const [own, best] = [warning.own, warning.best].map(({ pv }) => movesOf(pv));
-    return told === "better" ? reasons(cells, side, best, own, other(side)) : reasons(cells, side, own, best, side);
-  }
-
-  /** These facts, and how the game ends after both moves, in sentences. */
+  /** Why the best move is better, as far as that is known, and how the game ends after both moves, in sentences. */
   reasons() {
-    const { told } = this;
     const { teacher, game } = this.app;
     const { warning } = teacher;
-    if (!warning || !told) return [];
-    const side = sideName(other(game.now.side));
-    const { own, best } = warning;
-    /** The moves of the best line as far as a fact. @param {number} count */
-    const line = (count) => movesOf(best.pv).slice(0, count).filter((move) => move !== PASS).join(" ");
-    /** @param {keyof typeof FACTS} kind @param {import("../model/reasons.js").Fact[]} facts */
-    const texts = (kind, facts) => facts.map(({ move, own: n, others: m, count, ...fact }) => t(FACTS[kind][fact.kind], { side, move, n, m, line: line(count) }));
-    const facts = this.facts(told);
-    const missed = told === "why" ? this.facts("better").filter(({ kind }) => kind === "corner" || !facts.length) : [];
+    if (!warning || !this.told) return [];
+    const { own, best, reasons = [] } = warning;
     /** @param {import("../model/knowledge.js").Result} result */
     const end = ({ score }) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
-    const [first, second] = told === "why" ? [own, best] : [best, own];
-    const ends = t("endsWith", { first: first.move, end: end(first), second: second.move, otherwise: end(second) });
-    const few = [...facts, ...missed].some(({ kind }) => kind === "moves") ? [t("fewMoves")] : [];
-    return [...new Set([...texts(told, facts), ...texts("missed", missed), ...few, ends])];
+    const about = { side: sideName(other(game.now.side)), move: own.move, instead: best.move };
+    const ends = t("endsWith", { first: own.move, end: end(own), second: best.move, otherwise: end(best) });
+    return [...reasons.map((reason) => reasonText(reason, about)), ends];
   }
 
   /** Which mistakes were avoided and made in a finished game; "" without a teacher. */

@@ -201,18 +201,12 @@ export const TEXTS = {
   playAnyway: ["Play it anyway", "それでも打つ", "Jouer quand même"],
   playInstead: ["Play {move} instead", "代わりに{move}を打つ", "Jouer plutôt {move}"],
   pressMove: ["Press a move to see its position.", "手を押すとその局面になります。", "Pressez un coup pour voir sa position."],
-  fewMoves: ["Who has few moves must soon give something away.", "打てる場所が少ないと、やがて損な手を打たされます。", "Qui a peu de coups doit bientôt céder quelque chose."],
   isBetter: ["{move} is better.", "{move}が優ります。", "{move} est meilleur."],
-  whyCorner: ["{side} takes the corner {move}.", "{side}が隅{move}を取ります。", "Les {side} prennent le coin {move}."],
-  whyOpens: ["It opens {move} to {side}.", "{side}が{move}に打てるようになります。", "Il ouvre {move} aux {side}."],
-  whyPass: ["You have no move then, and {side} plays again.", "あなたは打てずパスし、{side}が続けて打ちます。", "Vous n'avez alors aucun coup, et les {side} rejouent."],
-  whyMoves: ["After {move} you have {n} {n:move/moves} to choose from, and {side} {m}.", "{move}の後に打てる場所は、あなたが{n}、{side}が{m}です。", "Après {move} il vous reste {n} {n:coup/coups} au choix, aux {side} {m}."],
-  missedCorner: ["After {line} instead, you would have the corner {move}.", "代わりに{line}なら隅{move}が取れます。", "Après {line} à la place, vous auriez le coin {move}."],
-  missedPass: ["After {line} instead, {side} would have to pass.", "代わりに{line}なら{side}がパスになります。", "Après {line} à la place, les {side} devraient passer."],
-  missedMoves: ["After {line} instead, {side} would have {n} {n:move/moves} and you {m}.", "代わりに{line}なら打てる場所は{side}が{n}、あなたが{m}です。", "Après {line} à la place, les {side} auraient {n} {n:coup/coups}, vous {m}."],
-  betterCorner: ["You take the corner {move}.", "隅{move}が取れます。", "Vous prenez le coin {move}."],
-  betterPass: ["{side} has no move then, and you play again.", "{side}は打てずパスし、あなたが続けて打ちます。", "Les {side} n'ont alors aucun coup, et vous rejouez."],
-  betterMoves: ["After {move} {side} has {n} {n:move/moves} to choose from, and you {m}.", "{move}の後に打てる場所は、{side}が{n}、あなたが{m}です。", "Après {move} il reste aux {side} {n} {n:coup/coups} au choix, à vous {m}."],
+  reason: [
+    "{text}",
+    "{kind}：{move}ならあなた{own}、{side}{others}。{instead}ならあなた{better}、{side}{worse}。",
+    "{kind} : après {move}, vous {own}, les {side} {others} ; après {instead}, vous {better}, les {side} {worse}.",
+  ],
   endsWith: ["{first}: {end} at the end; {second}: {otherwise}.", "終局では{first}なら{end}、{second}なら{otherwise}です。", "{first} : {end} à la fin ; {second} : {otherwise}."],
   ahead: ["{n} {n:disc/discs} ahead", "{n}石勝ち", "{n} {n:pion/pions} d'avance"],
   behind: ["{n} {n:disc/discs} behind", "{n}石負け", "{n} {n:pion/pions} de retard"],
@@ -329,6 +323,24 @@ export const TEXTS = {
   letters: ["Letter keys", "文字キー操作", "Touches lettres"],
 };
 
+/** What the engine counts for a reason, by its kind; in English its own sentences are shown.
+ * @type {Record<string, [string, string]>} */
+const KINDS = {
+  "corner": ["隅につながる辺の石", "Pions de bord tenus depuis un coin"],
+  "x-square": ["空いた隅の隣のX打ち", "Coups en case X près d'un coin vide"],
+  "c-square": ["空いた隅の隣のC打ち", "Coups en case C près d'un coin vide"],
+  "moves": ["打てる場所（進行の平均）", "Coups possibles, en moyenne"],
+  "opens": ["相手に開く場所", "Cases ouvertes à l'adversaire"],
+  "wall": ["空きに接する石", "Pions au contact de cases vides"],
+  "quiet": ["返す石の周りの空き", "Cases vides autour des pions retournés"],
+  "wedge": ["辺へのくさび", "Coups entre deux pions adverses du bord"],
+  "free": ["余裕手", "Coups libres, qui n'ouvrent rien"],
+  "pass": ["パス", "Passes"],
+  "early": ["石（早い段階）", "Pions, trop tôt"],
+  "last": ["最後に打てる空き領域", "Régions où l'on joue le dernier coup"],
+  "turns": ["一手で返る石の最多", "Plus grand nombre de pions retournés"],
+};
+
 let language = "en";
 
 /** @param {string} wanted a key of `LANGUAGES`, or "" for the browser's */
@@ -359,4 +371,12 @@ export function t(name, values = {}) {
   const text = TEXTS[name]?.[Object.keys(LANGUAGES).indexOf(language)] ?? name;
   const single = (/** @type {any} */ count) => (language === "fr" ? Math.abs(count) < 2 : Number(count) === 1);
   return text.replace(/\{(\w+)(?::([^/}]*)\/([^}]*))?\}/g, (whole, key, one, many) => (many === undefined ? String(values[key] ?? whole) : single(values[key]) ? one : many));
+}
+
+/** Return a reason as the engine's sentence or, in another language, as what it counts.
+ * @param {import("../engine/teacher.js").Reason} reason
+ * @param {{side: string, move: string, instead: string}} about the other side's name, the move and the better one */
+export function reasonText({ kind, text, played, best }, about) {
+  const name = KINDS[kind]?.[language === "ja" ? 0 : 1] ?? kind;
+  return t("reason", { ...about, text, kind: name, own: played[0], others: played[1], better: best[0], worse: best[1] });
 }
