@@ -200,6 +200,12 @@ def _left_data(left: JudgedMove | None) -> dict[str, Any] | None:
     }
 
 
+def left_book_text(left: JudgedMove) -> str:
+    """Return in words where a game left the book, and what the book had there."""
+    had = f"; the book had {move_text(left.best.move)} {left.best.score:+}" if left.best.of_book else ""
+    return f"left the book with {left.ply}. {move_text(left.move)}{had}"
+
+
 def summary_data(account: PlayerSummary) -> dict[str, Any]:
     """Return a player's summary as JSON data, with percentages and means rounded."""
     return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}

@@ -31,7 +31,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
 
-from .game import GameAnalysis, line_text, result_text, side_names
+from .game import GameAnalysis, left_book_text, line_text, result_text, side_names
 from .graph import graph
 
 _MOST_MISTAKES = 8
@@ -71,7 +71,7 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(an
 Coloured moves lost discs: {_legend()}; circles for Black, diamonds for White.</p>
 <h2>Players</h2>
 {_summary(analysis)}
-</section>
+{_left_book(analysis)}</section>
 </main>
 {_mistakes(analysis)}
 <section class="moves"><h2>All moves</h2>
@@ -160,6 +160,14 @@ def _summary(analysis: GameAnalysis) -> str:
     for grade, name in (("blunder", "Blunders"), ("mistake", "Mistakes"), ("inaccuracy", "Inaccuracies")):
         rows.append(named_row(name, [str(account.grades[grade]) for account in accounts]))
     return table("Players", "summary", player_heads(*side_names(analysis.game)), rows)
+
+
+def _left_book(analysis: GameAnalysis) -> str:
+    """Return, as HTML, where the game left the book, with a link to that position; "" if it is not known to have."""
+    left = analysis.left_book
+    if left is None:
+        return ""
+    return f'<p class="legend">The game <a href="#board" data-ply="{left.ply}">{left_book_text(left)}</a>.</p>\n'
 
 
 def _mistakes(analysis: GameAnalysis) -> str:

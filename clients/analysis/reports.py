@@ -24,7 +24,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import files
 
-from .game import MARKS, GameAnalysis, as_json, line_text, result_text, side_names
+from .game import MARKS, GameAnalysis, as_json, left_book_text, line_text, result_text, side_names
 from .page import GameRow, index_page, row_of
 from .page import page as game_page
 
@@ -109,15 +109,7 @@ def summary_lines(analysis: GameAnalysis) -> list[str]:
             given = f", gave away {step.turned}" if step.turned else ""
             played, best = move_text(step.move), move_text(step.best.move)
             worst.append(f"worst of {name}: {step.ply}. {played}, {step.loss} worse than {best}{given}")
-    return table + worst + _left_book(analysis.left_book)
-
-
-def _left_book(left: JudgedMove | None) -> list[str]:
-    """Return where a game left the book, and what the book had there, as a line; [] if it is not known to have."""
-    if left is None:
-        return []
-    had = f"; the book had {move_text(left.best.move)} {left.best.score:+}" if left.best.of_book else ""
-    return [f"left the book with {left.ply}. {move_text(left.move)}{had}"]
+    return table + worst + ([left_book_text(analysis.left_book)] if analysis.left_book else [])
 
 
 # Comments in a game

@@ -20,6 +20,7 @@ COLOURS = "colours.css"
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
+_STYLE_BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
 _GRADES = "<!-- grades -->"
@@ -56,13 +57,14 @@ def page_files(token: str = "") -> dict[str, PageFile]:
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """Return a script or style sheet without indentation and without comments, except ``//`` after code; lines keep
-    their numbers. Other files are returned unchanged.
+    """Return a script or style sheet without indentation and without comments, except ``//`` after code, a style sheet
+    without blanks at its signs too; lines keep their numbers. Other files are returned unchanged.
     """
     if not name.endswith((".js", ".css")):
         return data
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), data.decode())
-    return _LINE_COMMENT_OR_MARGIN.sub("", text).encode()
+    text = _LINE_COMMENT_OR_MARGIN.sub("", text)
+    return (_STYLE_BLANKS.sub(r"\1", text) if name.endswith(".css") else text).encode()
 
 
 def _module_links(names: Iterable[str]) -> str:

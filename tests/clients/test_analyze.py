@@ -213,7 +213,10 @@ def test_a_report_tells_where_the_game_left_the_book() -> None:
     for best, played in ((3, 2), (2, 2), (1, 1), (99, 99)):
         judge = BookJudge(best, played)
         analysis = analyze_game(game, judge, {"level": 60, "book": "use"}, lambda done, total: None)
-        lefts[best, played] = as_json(analysis)["left_book"], re.findall("left the book.*", table(analysis))
+        told = re.findall("left the book.*", table(analysis))
+        lefts[best, played] = as_json(analysis)["left_book"], told
+        links = re.findall('The game <a href="#board" data-ply="2">(.*)</a>[.]', page(analysis))
+        assert links == told, (best, played)
     name, had = move_text(second.move), f"{move_text(second.best.move)} {second.best.score:+}"
     known = {"book": move_text(second.best.move).lower(), "score": second.best.score}
     assert lefts == {

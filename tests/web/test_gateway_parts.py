@@ -213,7 +213,10 @@ def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() ->
         source, served = (STATIC / name).read_text("utf-8").splitlines(), file.data.decode().splitlines()
         assert len(served) == len(source), name
         for number, (line, kept) in enumerate(zip(source, served, strict=True), 1):
-            assert not kept or re.sub(r"/\*.*?\*/ ?", "", line).endswith(kept), f"{name}:{number}"
+            plain = re.sub(r"/\*.*?\*/ ?", "", line)
+            if name.endswith(".css"):
+                plain = re.sub(r" *([{};,]) *|(?<=:) ", r"\1", plain)
+            assert not kept or plain.endswith(kept), f"{name}:{number}"
             assert "/*" not in kept, f"{name}:{number}"
             assert not kept.startswith(("//", " ")), f"{name}:{number}"
             # A text over several lines would lose its margins.

@@ -533,6 +533,40 @@ def test_a_mistake_is_the_difference_of_searches_of_one_depth(visit: Visit) -> N
     visit(talk, f"#m={LINE}", hints=False, gameLevel=6)
 
 
+def test_a_game_tells_where_it_left_the_book(visit: Visit) -> None:
+    """By the book's moves, also where a deeper search has replaced their scores; a mirror image of one is one."""
+    told = "document.querySelector('#left-book button')?.textContent ?? null"
+    marked = "[...document.querySelectorAll('#tree .move')].filter(one => one.textContent.includes('†')).length"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate(
+            """window.known = (ply, source, depth, ...moves) => {
+                const { game, knowledge } = desdaemon;
+                knowledge.add(game.key(game.line()[ply]), moves.map(([move, score]) => ({ move, score, lower: score,
+                    upper: score, depth, selectivity: 100, exact: false, source, pv: move })), moves.length > 1);
+                desdaemon.refresh();
+            }"""
+        )
+        assert await tab.evaluate(told) is None
+        await tab.evaluate("known(0, 'book', 1, ['d3', 0], ['c4', 0]), known(1, 'book', 1, ['d6', 0], ['f4', -4])")
+        await tab.evaluate("known(2, 'book', 1, ['c4', 2], ['c5', 0])")
+        assert await tab.evaluate(told) is None
+        await tab.evaluate("known(2, 'search', 1, ['c3', -3])")
+        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book: c4 +2)"
+        assert await tab.evaluate(marked) == 1
+        await tab.evaluate("known(0, 'search', 9, ['d3', 1], ['c4', 1]), known(2, 'search', 9, ['c3', 1], ['c4', -2])")
+        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book: c4 +2)"
+        await tab.click("#left-book button")
+        assert await tab.evaluate("desdaemon.game.now.ply") == 2
+        # All of it, and a game that begins elsewhere.
+        await tab.evaluate("known(2, 'book', 1, ['c3', -3])")
+        assert await tab.evaluate(told) is None
+        await tab.evaluate("desdaemon.knowledge.booked.clear(), desdaemon.refresh()")
+        assert await tab.evaluate(told) is None
+
+    visit(talk, "#m=f5d6c3", hints=False)
+
+
 def test_a_shallow_guess_is_not_better_than_the_best_of_a_deep_search(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         script = """import("/model/knowledge.js").then(({ Knowledge }) => {

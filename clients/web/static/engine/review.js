@@ -50,6 +50,22 @@ export function accuracy(taken) {
   return chosen.length && chosen.every((step) => step.judged) ? `${Math.round(sum / chosen.length)} %` : "";
 }
 
+/** Return where the present line leaves the book, by which move, and the best that the book had there; null if that is not
+ * known, or if the line begins outside of the book. @param {App} app */
+export function leftBook({ game, knowledge }) {
+  const line = game.line();
+  for (const [at, node] of line.entries()) {
+    const next = line[at + 1];
+    if (next?.move === PASS) continue;
+    const key = game.key(node);
+    const best = knowledge.best(key);
+    if (!next || !best || (differs(node, next.move, best.move) && !knowledge.ofMove(key, next.move))) break;
+    const booked = Object.values(knowledge.booked.get(key) ?? {});
+    if (booked.every((one) => differs(node, next.move, one.move))) return at || booked[0] ? { node, next, had: booked[0] } : null;
+  }
+  return null;
+}
+
 /** Return whether a move is neither a pass nor the best one nor a mirror image of the best one. @param {Node} node
  * @param {string} move @param {string} best */
 function differs(node, move, best) {

@@ -30,6 +30,9 @@ export class Knowledge {
     this.known = new Map();
     /** By position: the best move of one search over all moves. @type {Map<string, Result>} */
     this.tops = new Map();
+    /** By position: what the book said of its moves, best first, whatever was searched since.
+     * @type {Map<string, Record<string, Result>>} */
+    this.booked = new Map();
   }
 
   /** Add results of a position; returns whether any is new. @param {string} key @param {Result[]} results best first
@@ -42,6 +45,7 @@ export class Knowledge {
     let here = this.known.get(key);
     if (!here) this.known.set(key, (here = new Map()));
     for (const result of results) {
+      if (result.source === "book") this.booked.set(key, { ...this.booked.get(key), [result.move]: result });
       const old = here.get(result.move);
       if (old && !covers(result, old)) continue;
       if (!old || old.score !== result.score || old.depth !== result.depth || certainty(old) !== certainty(result)) changed = true;

@@ -2,7 +2,7 @@
 
 import { certainty } from "../model/knowledge.js";
 import { PASS, SIDES, colour } from "../model/rules.js";
-import { accuracy, steps } from "../engine/review.js";
+import { accuracy, leftBook, steps } from "../engine/review.js";
 import { byId, el, fill, press, signed } from "../view/dom.js";
 import { graph } from "../view/graph.js";
 import { t } from "../view/texts.js";
@@ -16,6 +16,8 @@ export class GamePane {
     this.app = app;
     /** @type {"score"|"loss"} */
     this.kind = "score";
+    /** @type {ReturnType<typeof leftBook>} */
+    this.left = null;
     press("analyse", () => (app.review.running ? app.review.stop() : app.review.begin()));
     press("graph-kind", () => this.swapGraph());
     press("mistake-next", () => app.review.mistake(1));
@@ -43,6 +45,10 @@ export class GamePane {
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
     const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
     byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
+    const left = (this.left = leftBook(app));
+    const had = left?.had ? `${left.had.move} ${signed(left.had.score)}` : "–";
+    const text = left && t("leftBook", { move: `${left.next.ply}. ${left.next.move}`, had });
+    fill(byId("left-book"), left && el("button", { class: "small", text, onclick: () => app.seek(left.node) }));
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
@@ -92,6 +98,7 @@ export class GamePane {
         node.parent?.side === "X" || node.parent === game.root ? el("span", { class: "soft", text: `${node.ply}.` }) : null,
         node.move === PASS ? "–" : node.move,
         node.comment ? el("span", { class: "soft", text: "✎" }) : null,
+        node === this.left?.next ? el("span", { class: "soft", text: "†" }) : null,
       );
     /** @param {Node} from @returns {any[]} */
     const run = (from) => {
