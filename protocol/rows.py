@@ -208,7 +208,8 @@ class Operation(NamedTuple):
 
     ``handler`` names the function that answers an operation of a satellite, ``module:function``. It gets an
     `OperationContext` and the request, returns the data of the final, and raises `RequestError`. It runs on a thread
-    that the satellite's operations have for themselves.
+    that the satellite's operations have for themselves. ``part`` is the name of the `DaemonPart` that answers instead:
+    the operation is offered where that part works.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Operation(NamedTuple):
     replies: tuple[str, ...] = ()
     partial: str = ""
     handler: str = ""
+    part: str = ""
 
     def argument(self, name: str) -> Argument | None:
         """Return the argument with this name; None if there is no such argument."""
@@ -264,6 +266,19 @@ class DialogueProtocol(NamedTuple):
     status: str = ""
 
 
+class DaemonPart(NamedTuple):
+    """What a folder adds to the daemon: work that outlives requests, in files of its own.
+
+    ``name`` is that of its folder in the data folder, of its numbers in `status`, and the first word of its metrics.
+    ``make`` names a function, ``module:function``: it gets a `desdaemon.core.requests.parts.PartContext`, and returns a
+    `Part`. ``gauges`` describe those numbers that are metrics.
+    """
+
+    name: str
+    make: str
+    gauges: Mapping[str, str] = {}
+
+
 class WebPart(NamedTuple):
     """What a folder adds to `desdaemon web`. Both are functions, ``module:function``, and need no Tornado.
 
@@ -301,7 +316,8 @@ class Switch(NamedTuple):
 class Satellite(NamedTuple):
     """What a folder brings to the core: rows of every kind. All fields are optional.
 
-    ``features`` are those that `hello` lists. ``shapes`` is the place, ``module:name``, of the shapes of its replies.
+    ``features`` are those that `hello` lists. ``shapes`` is the place, ``module:name``, of the shapes of its replies;
+    to a shape of the core they add fields.
     ``exports`` are names that programs import from `desdaemon`, each with its place.
     """
 
@@ -317,6 +333,7 @@ class Satellite(NamedTuple):
     protocols: tuple[DialogueProtocol, ...] = ()
     exports: Mapping[str, str] = {}
     web_parts: tuple[WebPart, ...] = ()
+    daemon_parts: tuple[DaemonPart, ...] = ()
 
 
 def load(place: str) -> Any:

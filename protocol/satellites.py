@@ -24,6 +24,7 @@ SATELLITES = (
     "clients.bot",
     "clients.ggs",
     "cluster",
+    "batches",
     "engine.training",
     "engine.bench",
     "clients.bench",

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from desdaemon.protocol import satellites
 from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.logs import Log
 
@@ -192,9 +193,10 @@ class ServerMetrics:
         family("problems", "gauge", "What does not work; status says what.", [("", len(status["problems"]))])
         family("book_positions", "gauge", "Positions of the book.", [("", book["positions"])])
         family("book_writable", "gauge", "1 where the book's file takes changes.", [("", book["writable"])])
-        batches = status.get("batches", {})
-        family("batches_kept", "gauge", "Batches that are kept.", [("", batches.get("kept", 0))])
-        family("batches_unfinished", "gauge", "Batches that are not over.", [("", batches.get("unfinished", 0))])
+        for part in (part for satellite in satellites.present() for part in satellite.daemon_parts):
+            numbers = status.get(part.name, {})
+            for name, help in part.gauges.items():
+                family(f"{part.name}_{name}", "gauge", help, [("", numbers.get(name, 0))])
         samples: list[tuple[str, float]] = [(f'_total{{op="{op}"}}', n) for op, n in sorted(self._handled.items())]
         family("requests", "counter", "Requests taken.", samples)
         samples = [(f'_total{{code="{code}"}}', n) for code, n in sorted(self._refused.items())]

@@ -12,23 +12,26 @@ from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.paths import confined, names_of_folders
 from desdaemon.core.requests.analysis import AnalysisService
 from desdaemon.core.requests.analysis_cache import AnalysisCache
-from desdaemon.core.requests.batches import Batches
 from desdaemon.core.requests.book_operations import BookOperations
 from desdaemon.core.requests.operations import OperationContext, Operations
+from desdaemon.core.requests.parts import PartContext
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.core.search.loader import EngineConfig, LoadedEngine
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import EnginePool, HelperPool, SearchThreads
 from desdaemon.core.settings import SessionSettings
+from desdaemon.protocol import satellites
+from desdaemon.protocol.rows import load
 from desdaemon.protocol.system import folders
 from desdaemon.protocol.system.logs import Log
 
 from .text_sessions import TextSessions
 
 ANALYSES_FILE = "analyses.cache"
-BATCHES_FOLDER = "batches"
 JOBS_FOLDER = "jobs"
-"""Names in the data folder: the file of cached analyses, the folders of batches and of unfinished jobs."""
+"""Names in the data folder: the file of cached analyses, the folder of unfinished jobs. Those of satellites' parts are
+in their rows.
+"""
 
 
 class Services(NamedTuple):
@@ -57,7 +60,7 @@ def build_services(
     share_turns: bool = False,
 ) -> Services:
     """Make all services and reserve their files. Clients begin with ``settings``; ``origin`` names the weights that
-    cached analyses come from. With ``data_folder`` "" there are no batches.
+    cached analyses come from. ``data_folder`` may be "", for none.
 
     ``build`` makes an engine. With ``share_turns`` one turn of a search thread answers many short requests; engines
     must then have ``short_searches``. ``shut_down`` is called for a client's `shutdown` and must return at once.
@@ -76,24 +79,22 @@ def build_services(
     )
     hidden = names_of_folders(data_folder, folders.data(), *map(os.path.dirname, settings.files()))
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
+    made = {part.name: part.make for satellite in satellites.present() for part in satellite.daemon_parts}
     if data_folder:
-        own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER, JOBS_FOLDER)]  # noqa: PTH118
+        own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, JOBS_FOLDER, *made)]  # noqa: PTH118
         books.files.reserved = tuple(Path(name) for name in (*own, settings.eval_file) if name)
-    batches = Batches(
-        os.path.join(data_folder, BATCHES_FOLDER) if data_folder else "",  # noqa: PTH118
-        books.jobs,
-        analyses,
-        health,
-        limits,
-        lambda name: confined(name, data_folder),
-    )
+
+    def part_context(name: str) -> PartContext:
+        folder = os.path.join(data_folder, name) if data_folder else ""  # noqa: PTH118
+        return PartContext(folder, books.jobs, analyses, health, limits, lambda file: confined(file, data_folder))
+
     operations = Operations(
         health,
         limits,
         analyses,
         BookOperations(books, settings, texts, health, hidden),
         texts,
-        batches,
+        {name: load(make)(part_context(name)) for name, make in made.items()},
         OperationContext(settings, hidden),
         shut_down,
     )

@@ -174,7 +174,8 @@ class DaemonServer:
 
     def start(self) -> None:
         """Start to serve, on other threads; write the connection file, and log the endpoints."""
-        self._services.operations.batches.start()
+        for part in self._services.operations.parts.values():
+            part.start()
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
@@ -235,7 +236,8 @@ class DaemonServer:
             not request.endless and not request.outlives for request in self._sockets.in_flight()
         ):
             time.sleep(0.01)
-        operations.batches.close()
+        for part in operations.parts.values():
+            part.close()
         jobs = threading.Thread(target=self._close_book, name="closer", daemon=True)
         jobs.start()
         jobs.join(JOBS_S)

@@ -16,8 +16,8 @@ from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.rows import ADMIN, EDITOR, LISTS, READER, Argument, Feature, Operation
 from desdaemon.protocol.spelling import did_you_mean
 
-from .arguments import POSITION, number, positions
-from .constants import LONGEST_ID, LONGEST_LINE, MOST_ITEMS, MOST_LINES, MOST_PLIES, MOST_RESULTS, VERSION
+from .arguments import ANALYZE, POSITION, positions
+from .constants import LONGEST_ID, LONGEST_LINE, VERSION
 
 _MOST_WARNINGS = 20
 _MOST_SHOWN = 3
@@ -36,7 +36,6 @@ FEATURES = {
         "1.1", "A book score below the level asked for is a partial, not the final; moves have `level`."
     ),
     "analyze.many": Feature("1.1", "`positions` with `analyze`: many positions in one request."),
-    "analyze.batch": Feature("1.1", "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart."),
     "cache.clear": Feature("1.1", "`cache.clear`."),
     "cancel.all": Feature("1.1", "`all` with `cancel`."),
     "cancel.data": Feature("1.1", "Errors that end an `analyze` carry `data`; `keep` with `cancel` makes it a final."),
@@ -98,114 +97,6 @@ class RequestError(Exception):
         return {**fields, "field": self.field} if self.field else fields
 
 
-ANALYZE = (
-    *POSITION,
-    Argument(
-        "plies",
-        "ints",
-        "Analyse the positions after these numbers of moves, passes counted; 0 is `board`.",
-        0,
-        MOST_PLIES,
-        unit="plies",
-        default="the position after all `moves`",
-        cost="one search each",
-        since="analyze.plies",
-    ),
-    positions("analyze.many", " Partials come only with `partial_ms`.", "one search each"),
-    number(
-        "level", "Strength, as Edax's levels; excludes `depth`.", 0, 60, "level", "the daemon's", cost="the search's"
-    ),
-    number("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
-    number("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),
-    number("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
-    number(
-        "time_ms",
-        "Stop the search of each position here; time in the queue does not count.",
-        1,
-        10**9,
-        "ms",
-        "no limit",
-    ),
-    number("multipv", "Moves to give scores to, best first.", 1, MOST_LINES, "moves", "1", cost="one search a move"),
-    Argument("allow", "moves", "Look at these moves only.", 0, MOST_LINES, default="all legal moves"),
-    Argument("avoid", "moves", "Leave these moves out.", 0, MOST_LINES, default="none"),
-    Argument(
-        "book",
-        "choice",
-        "`use`: the book replies where its level suffices. `ignore`: search. `only`: never search.",
-        choices=("use", "ignore", "only"),
-        default="`use`",
-    ),
-    number(
-        "partial_ms",
-        "Send what is known at this interval, where it has changed.",
-        1,
-        10**9,
-        "ms",
-        "no such partials",
-        cost="a message each",
-    ),
-    number("priority", "Among the requests of this client: higher first.", -1000, 1000, "", "0"),
-    Argument(
-        "until",
-        "choice",
-        "Search ever deeper until a `cancel`, or until the score is proved; excludes limits and lists.",
-        choices=("cancelled",),
-        default="the limits end it",
-        cost="a search thread for as long",
-        since="analyze.until",
-    ),
-    number(
-        "threads",
-        "Most threads that may search the position together; 0: all that are idle. In a list, one a position.",
-        0,
-        1024,
-        "threads",
-        "0",
-        since="analyze.threads",
-    ),
-    Argument(
-        "deterministic",
-        "flag",
-        "Search by one thread with an empty table: scores, lines and nodes are the same every time, on every machine.",
-        default="the daemon's option `deterministic`",
-        cost="no use of earlier searches, the cache's neither",
-        since="analyze.threads",
-    ),
-    number(
-        "game_nodes",
-        "Budget for all `plies` or `positions` together; each may use an equal part of the rest.",
-        1,
-        10**15,
-        "nodes",
-        "no limit",
-        since="analyze.game_nodes",
-    ),
-)
-
-ITEM = (Argument("id", "id", "What its result is told apart by."), *POSITION)
-"""The fields of a batch's item."""
-
-_OF_ONE_REQUEST = frozenset(("board", "moves", "positions", "partial_ms", "priority", "until", "threads"))
-
-BATCH = (
-    Argument(
-        "items",
-        "maps",
-        "Positions: maps of `id`, `board` and `moves`, each optional. Either this or `file`.",
-        0,
-        MOST_ITEMS,
-        default="`file`",
-        fields=ITEM,
-    ),
-    Argument("file", "path", "A file in the data folder, a position a line; takes the role admin.", default="`items`"),
-    *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
-)
-"""The arguments of `analyze.batch`: the positions, and the arguments of `analyze` that apply to each of them."""
-
-_BATCH_JOB = Argument("job", "int", "Number that `analyze.batch` replied.", 0, 2**53, required=True)
-
-
 def _book_argument(parameter: Parameter) -> Argument:
     """Return the argument of an operation for a parameter of a book command."""
     default = "false" if parameter.kind == "flag" else "none" if parameter.default is None else str(parameter.default)
@@ -261,36 +152,6 @@ BASIC_OPERATIONS = (
         partial="analysis",
     ),
     Operation("legal", POSITION, READER, "The legal moves of a position.", repeatable=True, replies=("legal",)),
-    Operation(
-        "analyze.batch",
-        BATCH,
-        READER,
-        "Search many positions as a job that survives a restart.",
-        cost="a search for each position, when nothing else is to be done",
-        since="analyze.batch",
-        replies=("batch",),
-    ),
-    Operation(
-        "batch.results",
-        (
-            _BATCH_JOB,
-            number("after", "`cursor` of the reply before.", 0, 2**53, "", "0: from the beginning"),
-            number("limit", "Results of this reply at most.", 1, MOST_RESULTS, "results", str(MOST_RESULTS)),
-        ),
-        READER,
-        "Results of a batch in the order in which they were found.",
-        since="analyze.batch",
-        repeatable=True,
-        replies=("batch_page",),
-    ),
-    Operation(
-        "batch.forget",
-        (_BATCH_JOB,),
-        READER,
-        "End a batch and remove its results.",
-        since="analyze.batch",
-        replies=("forgotten",),
-    ),
     Operation(
         "cache.clear", (), ADMIN, "Remove the analyses that are kept.", since="cache.clear", replies=("cleared",)
     ),
@@ -357,9 +218,6 @@ BOOK_OPERATIONS = tuple(
     for command in BOOK_COMMANDS
     if command.about != SEARCH
 )
-
-BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
-"""Operations that need a data folder."""
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
 REPEATABLE = frozenset(operation.name for operation in OPERATIONS if operation.repeatable)

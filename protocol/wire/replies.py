@@ -72,13 +72,6 @@ SHAPES: dict[str, Shape] = {
         Field("nodes", "int", "Nodes of all finished searches but those of book jobs.", "nodes"),
         Field("book", "book", "The book in use."),
         Field("problems", "[str]", "Present failures, a line each; empty while all works.", since="status.problems"),
-        Field(
-            "batches",
-            "batches",
-            "Batches of all keys.",
-            absent="the daemon has no data folder",
-            since="analyze.batch",
-        ),
         Field("memory_mb", "float", "Resident memory of the process.", "10^6 bytes"),
         Field("loop", "loop", "Longest times of the thread that owns the sockets.", since="1.1"),
         Field("clients", "int", "Clients that are known, connected or not.", "clients", since="1.1"),
@@ -134,11 +127,6 @@ SHAPES: dict[str, Shape] = {
         Field("phase", "str", "Name of the phase; empty before the first one."),
         _DONE,
         _TOTAL,
-    ),
-    "batches": added(
-        "analyze.batch",
-        Field("kept", "int", "Batches whose results are kept, unfinished ones included.", "batches"),
-        Field("unfinished", "int", "Batches that are queued or running.", "batches"),
     ),
     "text": (
         Field("out", "str", "Output of the line, with its newlines."),
@@ -322,27 +310,6 @@ SHAPES: dict[str, Shape] = {
         Field("losses", "int", "Paths behind it to solved losses.", "paths", PLAYER),
         Field("results", "results", "Games through it; won and lost are the player's."),
     ),
-    "batch": added(
-        "analyze.batch",
-        Field("job", "int", "Number of the batch; it survives restarts and is never used again."),
-        Field("items", "int", "Positions to be analysed.", "positions"),
-    ),
-    "batch_page": added(
-        "analyze.batch",
-        Field("results", "[batch_result]", "In the order in which they were found."),
-        Field("cursor", "int", "`after` of the next request."),
-        Field("done", "bool", "Whether there will be no results after these."),
-        Field("state", "str", "`queued`, `running`, `done` or `cancelled`."),
-        Field("items", "int", "Positions of the batch.", "positions"),
-        Field("answered", "int", "Positions that have a result or an error.", "positions"),
-    ),
-    "batch_result": added(
-        "analyze.batch",
-        Field("item", "int", "Place in `items`, or among the positions of the file, from 0."),
-        Field("id", "id", "The item's `id`; without one its place, or its line number in the file."),
-        Field("data", "analysis or game", "The final data of `analyze`.", absent="there is an `error`"),
-        Field("error", "error", "Reason why there is no data.", absent="there is `data`"),
-    ),
     "error": (
         Field("code", "str", "One of [the codes](#errors)."),
         Field("message", "str", "One line for people; its wording may change."),
@@ -353,7 +320,6 @@ SHAPES: dict[str, Shape] = {
             absent="no single one is",
         ),
     ),
-    "forgotten": added("analyze.batch", Field("forgotten", "bool", "True.")),
     "cleared": added("cache.clear", Field("forgotten", "int", "Positions whose analyses were removed.", "positions")),
     "jobs": (Field("jobs", "[job]", "Oldest first; of finished book jobs the last hundred."),),
     "job": (
@@ -392,8 +358,8 @@ SHAPES: dict[str, Shape] = {
     ),
 }
 for _satellite in satellites.present():
-    if _satellite.shapes:
-        SHAPES.update(load(_satellite.shapes))
+    for _name, _shape in load(_satellite.shapes).items() if _satellite.shapes else ():
+        SHAPES[_name] = SHAPES.get(_name, ()) + _shape
 """The fields of each shape, by its name."""
 
 SHAPES["book_event"] = (

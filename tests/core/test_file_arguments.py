@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 import pytest
 import referee
 from operated import Operated
-from waits import until
 
 from desdaemon.book.formats import registry
 from desdaemon.core.requests.request import ClientRecord
+from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.wire import messages
 
@@ -61,9 +60,9 @@ def test_every_operation_that_names_files_is_tested() -> None:
     others = {
         operation.name
         for operation in messages.BASIC_OPERATIONS
-        if any(argument.kind == "path" for argument in operation.arguments)
+        if any(argument.kind == "path" for argument in operation.arguments) and not operation.part
     }
-    assert others == {"analyze.batch"}
+    assert not others
 
 
 @pytest.mark.parametrize("folder", ["", "inner/"])
@@ -177,7 +176,6 @@ def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: st
             reply = daemon.ask(command.op, {**others, "discard": True, parameter.name: given})
             assert reply["error"]["code"] == "forbidden", (command, reply)
             assert str(beyond) not in reply["error"]["message"] or outside == "{}"
-    assert daemon.code("analyze.batch", {"file": name}) == "forbidden"
     assert sorted(path.name for path in beyond.iterdir()) == ["x.txt"]
     assert (beyond / "x.txt").read_text().count("\n") == 2
 
@@ -215,7 +213,7 @@ def test_a_dialogue_names_any_file(tmp_path: Path) -> None:
 
 def own_files(data: Path) -> dict[str, bytes]:
     own = [path for path in data.iterdir() if path.name.startswith(("kept", "analyses"))]
-    return {path.name: path.read_bytes() for path in (*own, *(data / "batches").iterdir())}
+    return {path.name: path.read_bytes() for path in (*own, *(data / "jobs").iterdir())}
 
 
 WRITERS: dict[str, Callable[[Operated, str], dict[str, Any]]] = {
@@ -234,13 +232,14 @@ def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Pat
     daemon.final("book.save", {"file": "kept.book"})
     daemon.final("book.store", {"moves": "f5f6"})
     daemon.services.cache.save(str(data / "analyses.cache"))
-    batch = daemon.final("analyze.batch", {"items": [{}], "depth": 1})["job"]
-    until(lambda: daemon.final("batch.results", {"job": batch})["done"])
+    (data / "jobs").mkdir()
+    (data / "jobs" / "7.job").write_text("{}")
     before = own_files(data)
     assert {"kept.book", "kept.book.journal", "kept.book.lock", "analyses.cache"} <= set(before)
     (data / "link").symlink_to("kept.book")
     names = ["kept.book", "kept.book.journal", "kept.book.lock", "kept.book.1", "analyses.cache", "link"]
-    names += ["batches", "batches/x.txt", f"batches/{batch}.batch", "inner/../kept.book"]
+    names += ["jobs", "jobs/x.txt", "jobs/7.job", "inner/../kept.book"]
+    names += [part.name for satellite in satellites.present() for part in satellite.daemon_parts]
     for name in names:
         if by == "save" and name in ("kept.book", "link"):
             continue
@@ -257,33 +256,3 @@ def test_what_was_refused_leaves_everything_as_it_was(daemon: Operated, data: Pa
     assert daemon.final("book.verify")["clean"]
     daemon.final("book.load", {"discard": True, "file": "kept.book"})
     assert positions(daemon) == number
-
-
-# --- batches of files
-
-
-def test_a_batch_from_a_file(daemon: Operated, data: Path) -> None:
-    board = "-" * 27 + "OX" + "-" * 6 + "XO" + "-" * 27
-    lines = ["# positions", "", "f5", board + " X", json.dumps({"id": "mine", "moves": "f5d6"}), "a1", "{broken"]
-    (data / "inner" / "positions.txt").write_text("\n".join(lines))
-    job = daemon.final("analyze.batch", {"file": "inner/positions.txt", "depth": 2, "book": "ignore"})
-    assert job["items"] == 5
-    found: list[dict[str, Any]] = []
-    while not (page := daemon.final("batch.results", {"job": job["job"], "after": len(found)}))["done"]:
-        found += page["results"]
-    found += page["results"]
-    by_id = {result["id"]: result for result in found}
-    assert set(by_id) == {3, 4, "mine", 6, 7}
-    assert by_id["mine"]["data"]["board"] == daemon.final("legal", {"moves": "f5d6"})["board"]
-    assert {by_id[3]["error"]["code"] if "error" in by_id[3] else "ok"} == {"ok"}
-    assert by_id[6]["error"]["code"] == "illegal_move"
-    assert by_id[7]["error"]["code"] == "bad_request"
-
-
-def test_files_that_are_no_batch(daemon: Operated, data: Path) -> None:
-    (data / "empty").write_text("# nothing\n\n")
-    assert daemon.code("analyze.batch", {"file": "empty"}) == "bad_request"
-    assert daemon.code("analyze.batch", {"file": "missing"}) == "not_found"
-    assert daemon.code("analyze.batch", {"file": "inner"}) == "bad_request"
-    assert daemon.code("analyze.batch", {"file": "empty", "items": []}) == "bad_request"
-    assert daemon.code("analyze.batch") == "bad_request"

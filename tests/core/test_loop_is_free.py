@@ -11,7 +11,7 @@ import pytest
 from operated import Operated
 
 from desdaemon.book.book import Book
-from desdaemon.core.requests import analysis, batch_items
+from desdaemon.core.requests import analysis
 from desdaemon.protocol.wire import codec
 
 
@@ -32,7 +32,6 @@ LONG = [
     ("book.info", {}, Book, "counts"),
     ("analyze", {"moves": "f5d6c3d3c4", "plies": [0, 1, 2, 3, 4, 5], "depth": 2}, analysis, "read_questions"),
     ("analyze", {"positions": [{"moves": "f5"}] * 100, "depth": 2}, analysis, "read_questions"),
-    ("analyze.batch", {"items": [{"moves": "f5"}] * 100, "depth": 2}, batch_items, "Terms"),
 ]
 
 

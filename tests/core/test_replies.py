@@ -108,20 +108,11 @@ def test_finals(daemon: Operated, op: str, args: dict[str, Any], shape: str) -> 
         assert "done" in partial["data"]
 
 
-def test_kept_answers_and_batches(daemon: Operated) -> None:
+def test_kept_answers(daemon: Operated) -> None:
     for _ in range(2):
         data = daemon.final("analyze", {"moves": "f5", "level": 9})
         sound("analysis", data)
     assert data["cached"]
-    asked = daemon.final("analyze.batch", {"items": [{}, {"moves": "a1"}], "level": 3})
-    sound("batch", asked)
-    until(lambda: daemon.final("batch.results", {"job": asked["job"]})["done"])
-    page = daemon.final("batch.results", {"job": asked["job"]})
-    sound("batch_page", page)
-    assert {"data", "error"} <= {name for result in page["results"] for name in result}
-    sound("jobs", daemon.final("jobs"))
-    sound("status", daemon.final("status"))
-    sound("forgotten", daemon.final("batch.forget", {"job": asked["job"]}))
 
 
 def test_what_a_cancel_leaves(daemon: Operated) -> None:

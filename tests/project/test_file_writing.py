@@ -39,7 +39,7 @@ EXCEPTIONS = {
     "daemon/cli/main.py": "the null device",
     "daemon/extras/doctor/engine.py": "a trial in a file of its own, removed at once",
     "daemon/cluster/connection.py": "new keys in a new folder",
-    "daemon/core/requests/batch_files.py": "appended to, with checksums; a torn line is overwritten",
+    "daemon/batches/files.py": "appended to, with checksums; a torn line is overwritten",
     "daemon/server/keys.py": "takes the name of a new file, which is then replaced",
     "engine/compiler/perf_map.py": "this process's map for perf, appended to",
 }

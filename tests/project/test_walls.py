@@ -26,7 +26,7 @@ FEATURES = {
     "strength": (r"engine\.(people|policy|strength)|\bstrength\b|human_move", "engine/people/", 4),
     "book growth": (r"\.growth\b", "book/growth/", 16),
     "cluster": (r"\bcluster\b", "daemon/cluster/", 5),
-    "batches": (r"analyze\.batch|requests\.batch|from \.batch", "/batch", 5),
+    "batches": (r"analyze\.batch|batch\.(results|forget)|batches: int|desdaemon\.batches", "daemon/batches/", 3),
     "matches": (r"clients\.match\b", "clients/match/", 1),
     "formats of books": (r"book\.formats\b|from \.\.formats\b", "book/formats/", 8),
     "explorer": (r"explorer|games\.get|games-file|GamesIndex", "explorer", 3),

@@ -14,11 +14,14 @@ from operated import Operated
 from reply_checks import event_faults, reply_faults
 from waits import until
 
-from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire import codec, messages
 from desdaemon.protocol.wire.messages import BY_NAME
+from desdaemon.protocol.wire.replies import SHAPES
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden_messages.json").read_text("utf-8"))
-EXCHANGES: list[dict[str, Any]] = GOLDEN["exchanges"]
+SINCE = {*messages.FEATURES, *(feature.revision for feature in messages.FEATURES.values())}
+"""The features and revisions that this daemon has; those of a satellite may be gone."""
+EXCHANGES: list[dict[str, Any]] = [found for found in GOLDEN["exchanges"] if found["since"] in SINCE]
 RECORDED_IN_OTHER_FORMS = {"ping in longer forms of msgpack: map 16, str 8, uint 16"}
 
 
@@ -32,6 +35,11 @@ def is_same(recorded: dict[str, Any]) -> None:
     assert codec.encode(recorded["message"]) == body
 
 
+def known(data: Any) -> Any:
+    """Data without the numbers of satellites that are gone."""
+    return {name: value for name, value in data.items() if name != "batches" or "batches" in SHAPES}
+
+
 @pytest.mark.parametrize("exchange", EXCHANGES, ids=name)
 def test_recorded_messages_are_read_and_written_the_same(exchange: dict[str, Any]) -> None:
     request = exchange["request"]
@@ -43,13 +51,16 @@ def test_recorded_messages_are_read_and_written_the_same(exchange: dict[str, Any
     op = request["message"]["op"]
     for reply in exchange["replies"]:
         is_same(reply)
-        assert reply_faults(op if op in BY_NAME else None, reply["message"]) == []
+        message = reply["message"]
+        if op == "status":
+            message = {**message, "data": known(message["data"])}
+        assert reply_faults(op if op in BY_NAME else None, message) == []
 
 
 @pytest.mark.parametrize("event", GOLDEN["events"], ids=lambda event: event["topic"])
 def test_recorded_events_are_as_the_tables_say(event: dict[str, Any]) -> None:
     is_same(event)
-    assert event_faults(event["topic"], event["message"]) == []
+    assert event_faults(event["topic"], known(event["message"])) == []
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,6 @@ def test_arguments_at_their_limits_are_taken_and_beyond_them_refused(loop: Loop)
 
 
 ANSWERED: list[tuple[str, dict[str, Any]]] = [
-    ("analyze.batch", {"items": [{"id": "ж" * 8, "moves": "f5d6"}] * 20_000, "depth": 1}),
     ("analyze", {"positions": [{"moves": "f5"}] * 1000, "multipv": 4, "depth": 1}),
     ("analyze", {"moves": "f5", "plies": [1] * 128, "depth": 1}),
     ("analyze", {"depth": 1, "multipv": 64, "allow": ["f5"] * 64}),
@@ -82,7 +81,6 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
     ("text", {"line": "#" * 65_536}),
 ]
 BEYOND: list[tuple[str, str, dict[str, Any], str]] = [
-    ("bad_request", "analyze.batch", {"items": [{"id": "ж" * 8, "moves": "f5d6"}] * 20_001, "depth": 1}, "items"),
     ("too_large", "analyze", {"positions": [{"moves": "f5"}] * 801, "multipv": 5, "depth": 1}, "positions"),
     ("too_large", "games.get", {"positions": [{}] * 81, "games": 50}, "games"),
 ]
@@ -93,8 +91,6 @@ def test_the_longest_lists_are_answered(loop: Loop) -> None:
         peer.final("book.new", {"level": 1, "depth": 20})
         for op, args in ANSWERED:
             assert peer.ask(op, args)["type"] == "final", op
-        job = peer.final("jobs")["jobs"][-1]["job"]
-        assert peer.final("batch.results", {"job": job, "limit": 1000})["items"] == 20_000
 
 
 def test_one_item_more_is_refused_by_the_id_of_its_request(loop: Loop) -> None:
@@ -228,19 +224,6 @@ def test_positions_in_flight(make: Callable[..., Loop], limit: str) -> None:
     with Peer(make(**{limit: 8}).ipc) as peer:
         assert peer.ask("analyze", {"positions": [{}] * 8, "depth": 1})["type"] == "final"
         refused(peer, "busy", "analyze", {"positions": [{}] * 9, "depth": 1})
-
-
-def test_batches(make: Callable[..., Loop]) -> None:
-    with Peer(make(batches=2).ipc) as peer:
-        for _ in range(2):
-            peer.final("analyze.batch", {"items": [{}], "depth": 1})
-        refused(peer, "busy", "analyze.batch", {"items": [{}], "depth": 1})
-
-
-def test_bytes_of_batches(make: Callable[..., Loop]) -> None:
-    with Peer(make(batch_bytes=100_000).ipc) as peer:
-        peer.final("analyze.batch", {"items": [{}], "depth": 1})
-        refused(peer, "busy", "analyze.batch", {"items": [{}] * 1000, "depth": 1})
 
 
 def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:

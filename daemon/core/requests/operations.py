@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from re import Pattern
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
 
     from .analysis import AnalysisService
-    from .batches import Batches
     from .book_operations import BookOperations
+    from .parts import Part
 
 
 class OperationContext(NamedTuple):
@@ -67,11 +67,13 @@ class Operations:
         analyses: AnalysisService,
         books: BookOperations,
         texts: TextLines,
-        batches: Batches,
+        parts: Mapping[str, Part],
         context: OperationContext,
         shut_down: Callable[[], None],
     ) -> None:
-        """``shut_down`` is called for an admin's `shutdown`; it must return at once."""
+        """``parts`` are those of satellites, by name. ``shut_down`` is called for an admin's `shutdown`; it must return
+        at once.
+        """
         self.health = health
         self.limits = limits
         self.analyses = analyses
@@ -80,7 +82,7 @@ class Operations:
         self._threads: dict[str, ThreadPool] = {}
         """A thread for each module that answers operations of a satellite: nothing else waits for these."""
         self.texts = texts
-        self.batches = batches
+        self.parts = parts
         self.closing = False
         self._admission = Admission(limits)
         self._accounts = analyses.scheduler.accounts
@@ -93,9 +95,6 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "analyze.batch": self._batch,
-            "batch.results": self._batch,
-            "batch.forget": self._batch,
             "cache.clear": self._cache_clear,
             "book.get": self._book_get,
             "jobs": self._jobs,
@@ -156,6 +155,10 @@ class Operations:
             return handler(request)
         if operation.handler:
             self._beside(request, operation.handler)
+            return None
+        if operation.part:
+            self.admit(request)
+            self.parts[operation.part].ask(request)
             return None
         self._check_jobs()
         self.admit(request)
@@ -239,7 +242,7 @@ class Operations:
         }
 
     def _offers(self, operation: Operation, role: str) -> bool:
-        if operation.name in messages.BATCH_OPERATIONS and not self.batches.available:
+        if operation.part and not self.parts[operation.part].available:
             return False
         return messages.allows(role, operation.role)
 
@@ -288,9 +291,7 @@ class Operations:
             "clients": self.health.clients,
             "pid": os.getpid(),
         }
-        if self.batches.available:
-            data["batches"] = {"kept": self.batches.kept, "unfinished": self.batches.unfinished}
-        return data
+        return data | {name: part.status() for name, part in self.parts.items() if part.available}
 
     def _text(self, request: PendingRequest) -> None:
         self._run_line(request, read_line(request.values["line"]))
@@ -312,10 +313,6 @@ class Operations:
         listed = len(values.get("positions") or ()) * values.get("multipv", 1)
         self.admit(request, max(1, len(values.get("plies") or ()), listed))
         self.analyses.ask(request)
-
-    def _batch(self, request: PendingRequest) -> None:
-        self.admit(request)
-        self.batches.ask(request)
 
     def _legal(self, request: PendingRequest) -> Data:
         position = positions.read_line(request.values).last

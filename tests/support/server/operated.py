@@ -38,7 +38,8 @@ def close_all() -> None:
         services = operated.services
         for client in operated.clients:
             services.operations.drop(client)
-        services.operations.batches.close()
+        for part in services.operations.parts.values():
+            part.close()
         services.operations.analyses.close()
         services.texts.close()
         services.books.jobs.close(PATIENCE_S)

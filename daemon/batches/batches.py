@@ -15,7 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJobs
+from desdaemon.core.books.jobs import CANCELLED, DONE, RUNNING, BookJob
+from desdaemon.core.requests.analysis import PendingAnalysis
+from desdaemon.core.requests.questions import Terms, read_questions
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.workers import Owner
 from desdaemon.core.threads import begin
@@ -27,15 +29,12 @@ from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError
 
-from .analysis import AnalysisService, PendingAnalysis
-from .batch_files import SUFFIX, BatchFile
-from .batch_items import check_arguments, file_items, item_data
-from .questions import Terms, read_questions
+from .files import SUFFIX, BatchFile
+from .items import check_arguments, file_items, item_data
 
 if TYPE_CHECKING:
-    from desdaemon.core.metrics import ServerMetrics
-
-    from .request import ClientRecord, Data, PendingRequest, ServerLimits
+    from desdaemon.core.requests.parts import PartContext
+    from desdaemon.core.requests.request import ClientRecord, Data, PendingRequest
 
 SYNC_S = 0.3
 """Seconds between two writes of collected results."""
@@ -108,23 +107,14 @@ class _BatchItem:
 class Batches:
     """Accepts, runs and stores batches. Any thread may call the methods; all but `close` return at once."""
 
-    def __init__(
-        self,
-        folder: str,
-        jobs: BookJobs,
-        analyses: AnalysisService,
-        health: ServerMetrics,
-        limits: ServerLimits,
-        confine: Callable[[str], Path],
-    ) -> None:
-        """``folder`` is for the files, "" for none; ``confine`` resolves a client's file name or raises `BadInput`."""
-        self.unfinished = 0
-        self._folder = Path(folder) if folder else None
-        self._jobs = jobs
-        self._analyses = analyses
-        self._health = health
-        self._limits = limits
-        self._confine = confine
+    def __init__(self, context: PartContext) -> None:
+        self._unfinished = 0
+        self._folder = Path(context.folder) if context.folder else None
+        self._jobs = context.jobs
+        self._analyses = context.analyses
+        self._health = context.health
+        self._limits = context.limits
+        self._confine = context.confine
         self._batches: dict[int, _Batch] = {}
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock: FileLock | None = None
@@ -142,10 +132,9 @@ class Batches:
         """Whether there is a folder, so that batches are accepted."""
         return self._folder is not None
 
-    @property
-    def kept(self) -> int:
-        """The number of stored batches, unfinished ones included."""
-        return len(self._batches)
+    def status(self) -> Data:
+        """Return the number of stored batches, unfinished ones included, and of unfinished ones."""
+        return {"kept": len(self._batches), "unfinished": self._unfinished}
 
     def start(self) -> None:
         """Resume the unfinished batches of an earlier process, on the thread of batches. Does nothing if there is no
@@ -209,7 +198,7 @@ class Batches:
                 self._guarded(partial(self._sync, batch))
             for batch in self._first_of_each():
                 self._guarded(partial(self._search, batch))
-            self.unfinished = sum(not batch.over for batch in self._batches.values())
+            self._unfinished = sum(not batch.over for batch in self._batches.values())
         for batch in self._batches.values():
             for analysis in batch.in_flight.values():
                 analysis.cancel()

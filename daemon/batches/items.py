@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from desdaemon.core.requests.questions import Terms
 from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.constants import MOST_LINES_OF_FILE
-from desdaemon.protocol.wire.messages import ITEM, RequestError, check_fields
+from desdaemon.protocol.wire.messages import RequestError, check_fields
 from desdaemon.protocol.wire.positions import read_moves
 
-from .questions import Terms
+from .rows import ITEM
 
 if TYPE_CHECKING:
-    from .request import Data
+    from desdaemon.core.requests.request import Data
 
 LARGEST_FILE = 64 << 20
 _BOARD = 64

@@ -15,10 +15,12 @@ import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated
+from reply_checks import shape_faults
 from waits import until
 
-from desdaemon.core.requests import batches
-from desdaemon.core.requests.batch_files import SUFFIX, BatchFile
+from desdaemon.batches import batches, items
+from desdaemon.batches.files import SUFFIX, BatchFile
+from desdaemon.core.requests.questions import Terms
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
 
 QUICK = {"depth": 2, "book": "ignore"}
@@ -68,6 +70,34 @@ def test_every_item_is_answered_once(daemon: Operated) -> None:
     assert fetched(daemon, asked["job"]) == found
     page = daemon.final("batch.results", {"job": asked["job"], "after": 10**9})
     assert (page["results"], page["cursor"], page["done"], page["state"]) == ([], 40, True, "done")
+
+
+def test_replies_are_as_the_tables_say(daemon: Operated) -> None:
+    asked = daemon.final("analyze.batch", {"items": [{}, {"moves": "a1"}], "level": 3})
+    assert shape_faults("batch", asked) == []
+    until(lambda: daemon.final("batch.results", {"job": asked["job"]})["done"])
+    page = daemon.final("batch.results", {"job": asked["job"]})
+    assert shape_faults("batch_page", page) == []
+    assert {"data", "error"} <= {name for result in page["results"] for name in result}
+    assert shape_faults("jobs", daemon.final("jobs")) == []
+    status = daemon.final("status")
+    assert shape_faults("status", status) == []
+    assert status["batches"] == {"kept": 1, "unfinished": 0}
+    assert "\ndesdaemon_batches_kept 1\n" in daemon.final("metrics")["text"]
+    assert shape_faults("forgotten", daemon.final("batch.forget", {"job": asked["job"]})) == []
+
+
+def test_positions_are_read_beside_the_loop(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def noted(*arguments: Any) -> Terms:
+        threads.append(threading.get_ident())
+        return Terms(*arguments)
+
+    monkeypatch.setattr(items, "Terms", noted)
+    daemon.final("analyze.batch", {"items": lines(100), "depth": 2})
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 def test_items_without_an_id_and_bad_ones(daemon: Operated) -> None:
@@ -132,7 +162,7 @@ def test_a_cancelled_batch_keeps_what_was_found(daemon: Operated) -> None:
     assert (page["state"], page["items"]) == ("cancelled", 8)
     assert daemon.final("cancel", {"job": job}) == {"cancelled": False}
     until(lambda: daemon.services.scheduler.running == 0)
-    daemon.services.operations.batches.close()
+    daemon.services.operations.parts["batches"].close()
     again = Operated(daemon.folder)
     assert again.final("batch.results", {"job": job})["state"] == "cancelled"
 
@@ -163,9 +193,9 @@ def test_a_batch_goes_on_after_a_restart(tmp_path: Path) -> None:
     job = first.final("analyze.batch", asked)["job"]
     until(lambda: first.final("batch.results", {"job": job})["answered"] > 3)
     before = first.final("batch.results", {"job": job})["results"]
-    first.services.operations.batches.close()
+    first.services.operations.parts["batches"].close()
     second = Operated(tmp_path, slots=2)
-    second.services.operations.batches.start()
+    second.services.operations.parts["batches"].start()
     until(lambda: second.final("jobs")["jobs"])
     assert second.final("jobs")["jobs"][0]["job"] == job
     found = fetched(second, job)
@@ -178,7 +208,7 @@ def test_a_batch_goes_on_after_a_restart(tmp_path: Path) -> None:
 def test_the_level_is_that_of_the_day_when_it_was_asked(tmp_path: Path) -> None:
     first = Operated(tmp_path)
     job = first.final("analyze.batch", {"items": [{}]})["job"]
-    first.services.operations.batches.close()
+    first.services.operations.parts["batches"].close()
     file = BatchFile(tmp_path / "batches" / f"{job}{SUFFIX}")
     file.open()
     assert file.args == {"level": 4}
@@ -191,7 +221,7 @@ def test_another_daemon_has_the_batches(tmp_path: Path) -> None:
     second = Operated(tmp_path)
     assert second.code("analyze.batch", {"items": [{}], **QUICK}) == "busy"
     assert second.final("status")["problems"] == ["another daemon keeps the batches of this data folder"]
-    first.services.operations.batches.close()
+    first.services.operations.parts["batches"].close()
     assert second.final("batch.results", {"job": job})["items"] == 1
     assert second.final("status")["problems"] == []
 
