@@ -1,9 +1,9 @@
 """`python tests/lab storm`: attacks of hostile peers on a daemon, and polite clients that check each answer.
 
-It starts a daemon of its own in folders of its own, `hostile` as a process, and clients of the library that know every
-answer beforehand: also that to an argument of the wrong kind, and where a session has left that deletes a position.
-Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's memory and
-descriptors.
+It starts a daemon of its own in folders of its own, `peers` and `programs` as processes, and clients of the library
+that know every answer beforehand: also that to an argument of the wrong kind, and where a session has left that deletes
+a position. Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's memory
+and descriptors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from desdaemon.protocol.othello.notation import START, Position, board_text, mov
 from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.wire.messages import OPERATIONS
 
-from . import hostile
+from . import peers
 from .signals import ended_by_signals
 
 _POLITE = 8
@@ -78,6 +78,8 @@ class _Polite:
         self.answers = 0
         self.departed = 0
         self.deleted = 0
+        self.stored: list[tuple[str, str]] = []
+        """Acknowledged stores that stay: the board and the line from it."""
         self._book: dict[str, int] = {}
         self._wrong_arguments = _wrong_arguments()
 
@@ -182,16 +184,37 @@ class _Polite:
         """Sessions that leave behind a flood, a line about the book their last."""
         dice = random.Random("depart")
         async with await AsyncClient.connect(self.daemon.ipc, timeout_s=_PATIENCE_S) as client:
-            positions = await _positions(client)
             while time.monotonic() < self.end:
                 try:
                     await self._depart(client, dice)
                 except (DaemonError, OSError) as error:
                     self._fault(f"a session that leaves: {type(error).__name__} {error}")
                 await asyncio.sleep(dice.random())
-            left = await _positions(client) - positions
-            if left:
-                self._fault(f"{left} positions more in the book than before, by sessions that have left")
+
+    async def store(self) -> None:
+        """Store lines that stay, far from those that others look up."""
+        dice = random.Random("store")
+        async with await AsyncClient.connect(self.daemon.tcp, timeout_s=_PATIENCE_S) as client:
+            while time.monotonic() < self.end:
+                line = random_line(dice, _PLIES_TO_BOARD + _PLIES_FROM_BOARD)
+                board = board_text(_position_after(line[: 2 * _PLIES_TO_BOARD]))
+                line = line[2 * _PLIES_TO_BOARD :]
+                try:
+                    await _until_taken(client, "book.store", {"board": board, "moves": line})
+                    self.stored.append((board, line))
+                except (DaemonError, OSError) as error:
+                    self._fault(f"a store: {type(error).__name__} {error}")
+                await asyncio.sleep(dice.random())
+
+    async def count_stored(self, positions: int) -> None:
+        """Look up all that was acknowledged; the book, which had ``positions``, has nothing else that is new."""
+        async with await AsyncClient.connect(self.daemon.ipc, timeout_s=_PATIENCE_S) as client:
+            lost = [line for board, line in self.stored if not await self._is_stored(client, board, line)]
+            if lost:
+                self._fault(f"{len(lost)} acknowledged stores are lost")
+            more = await _positions(client) - positions - (_PLIES_FROM_BOARD + 1) * len(self.stored)
+            if more:
+                self._fault(f"{more} positions more in the book than were stored and not deleted")
 
     async def _depart(self, client: AsyncClient, dice: random.Random) -> None:
         """One session deletes a position of its own, far from those that others look up; then remove the others."""
@@ -202,7 +225,7 @@ class _Polite:
         await _until_taken(client, "book.store", {"board": board, "moves": line})
         flood = dice.choice(("ping", "moves", "hint 5"))
         lines = [f"setboard {board}", f"play {line}", dice.choice(("book delete", "b delete", "BOOK delete"))]
-        leave = partial(hostile.leave_behind_flood, self.daemon.ipc, flood, _FLOOD, lines, _PATIENCE_S)
+        leave = partial(peers.leave_behind_flood, self.daemon.ipc, flood, _FLOOD, lines, _PATIENCE_S)
         while not await asyncio.to_thread(leave):
             # Among more handshakes than there is room for its own was ended.
             await asyncio.sleep(_BUSY_S)
@@ -299,7 +322,10 @@ HEAD = (
 
 async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[Minute]:
     polite.end = time.monotonic() + seconds
-    tasks = [asyncio.ensure_future(client) for client in (polite.depart(), *map(polite.ask, range(_POLITE)))]
+    async with await AsyncClient.connect(daemon.ipc, timeout_s=_PATIENCE_S) as client:
+        positions = await _positions(client)
+    clients = (polite.depart(), polite.store(), *map(polite.ask, range(_POLITE)))
+    tasks = [asyncio.ensure_future(client) for client in clients]
     minutes: list[Minute] = []
     end = time.monotonic() + seconds
     seen = busy = faults = 0
@@ -334,6 +360,8 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
         polite._fault("a client still waits at the end")
     for task in done:
         task.result()
+    if daemon.process.poll() is None:
+        await polite.count_stored(positions)
     return minutes
 
 
@@ -362,28 +390,34 @@ def main(arguments: list[str]) -> int:
             asyncio.run(polite.learn())
             arguments = [str(seconds), str(named.connections), ",".join(daemon.connection.endpoints)]
             arguments.append(",".join(daemon.connection.events))
-            with subprocess.Popen(
-                [sys.executable, "-P", str(Path(__file__).parent), "hostile", *arguments],
-                stdout=subprocess.PIPE,
-                text=True,
-                **platform.own_group(),
-            ) as foe:
+            with (
+                _beside("peers", *arguments) as foe,
+                _beside("programs", str(seconds), daemon.connection.endpoints[0]) as programs,
+            ):
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
-                    deeds = foe.communicate(timeout=_PATIENCE_S)[0]
+                    deeds = foe.communicate(timeout=_PATIENCE_S)[0].decode()
+                    acts = programs.communicate(timeout=_PATIENCE_S)[0].decode()
                 finally:
-                    # And the processes that it has started, stopped ones too.
+                    # And the processes that they have started, stopped ones too.
                     platform.end_group(foe)
+                    platform.end_group(programs)
             log = (Path(folder) / "log").read_text(errors="replace")
     except DaemonError as error:
         logs.message(str(error), "lab storm", level="error")
         return 1
     mistakes = log.count("mistake")
-    problems = [*polite.faults, *(["the daemon logged mistakes"] if mistakes else []), *_growth(minutes)]
+    problems = [
+        *polite.faults,
+        *(["programs did what they must not"] if programs.returncode else []),
+        *(["the daemon logged mistakes"] if mistakes else []),
+        *_growth(minutes),
+    ]
     sys.stdout.write(f"\n{polite.answers} answers were checked; hostile: {deeds}")
     sys.stdout.write(
         f"{polite.departed} sessions left behind a flood, {polite.deleted} positions were deleted by them\n"
     )
+    sys.stdout.write(f"{len(polite.stored)} stores were acknowledged and looked up at the end\nprograms: {acts}")
     sys.stdout.write(f"{len(log.splitlines())} lines were logged\n")
     if not problems:
         sys.stdout.write("nothing lost, none wrong, memory and descriptors flat\n")
@@ -392,6 +426,12 @@ def main(arguments: list[str]) -> int:
     if mistakes:
         logs.echo(log[-4000:])
     return int(bool(problems))
+
+
+def _beside(*arguments: str) -> subprocess.Popen[bytes]:
+    """Start another experiment of this folder, in a group of its own."""
+    command = [sys.executable, "-P", str(Path(__file__).parent), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, **platform.own_group())
 
 
 def _growth(minutes: list[Minute]) -> list[str]:

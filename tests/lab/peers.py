@@ -26,7 +26,7 @@ from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import OPERATIONS
 
-_PROGRAM = (sys.executable, "-P", str(Path(__file__).parent), "hostile")
+_PROGRAM = (sys.executable, "-P", str(Path(__file__).parent), "peers")
 _MORE, _LONG, _COMMAND = 1, 2, 4
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 _CONNECT_S = 5.0
