@@ -174,6 +174,7 @@ class Bot:
         self._errands: queue.Queue[Callable[[], None]] = queue.Queue(_ERRANDS)
         """Answers to challenges, which are posted on a thread of its own: events are heard meanwhile."""
         self._leaving = threading.Event()
+        self._helpers: list[threading.Thread] = []
         self._accepted: dict[str, float] = {}
         """Accepted challenges whose games have not begun, and until when each keeps a place, in seconds of the
         monotonic clock: the game of a rematch has another id, and that of a challenge may be aborted at once.
@@ -196,10 +197,9 @@ class Bot:
             self._api.post("/api/bot/account/upgrade")
         _tell(f"{self._account} waits for challenges")
         self._leaving.clear()
-        self._poster = threading.Thread(target=self._post, name="answers", daemon=True)
-        self._poster.start()
-        self._seeker = threading.Thread(target=self._seek, name="challenges", daemon=True)
-        self._seeker.start()
+        for work, name in ((self._post, "answers"), (self._seek, "challenges")):
+            self._helpers.append(threading.Thread(target=work, name=name, daemon=True))
+            self._helpers[-1].start()
         for event in self._api.lines("/api/stream/event"):
             self._take(event)
 
@@ -208,8 +208,8 @@ class Bot:
         begun.
         """
         self._leaving.set()
-        self._poster.join(PATIENCE_S)
-        self._seeker.join(PATIENCE_S)
+        for helper in self._helpers:
+            helper.join(PATIENCE_S)
         with self._lock:
             accepted = list(self._accepted)
         for game in accepted:

@@ -369,6 +369,10 @@ def test_a_game_that_begins_after_ctrl_c_is_played(tmp_path: Path) -> None:
     assert script.posts == ["/api/challenge/one/accept", "/api/bot/game/one/move/P@d6"]
 
 
+def test_ctrl_c_before_the_site_has_answered_ends_it() -> None:
+    scripted(Script({})).finish()
+
+
 def test_a_finished_game_is_kept_once(tmp_path: Path) -> None:
     """Although an event about it comes late."""
     script = Script({GAME: states("P@d6 P@c6", end="resign")})
