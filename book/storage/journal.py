@@ -35,6 +35,9 @@ MAX_PAYLOAD = 1 << 26
 MOST_ENTRIES = 1 << 63
 """Sequence numbers of entries are below this."""
 
+OTHERS = "has changes of another process, which no lock kept out: save this book under another name"
+"""What is said of a journal that two processes write, as they can where locks hold nothing."""
+
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
 """Number of sequence numbers, next after a damaged frame's, that are searched for."""
@@ -370,7 +373,7 @@ class Writer:
         if not content:
             return
         view = memoryview(content)
-        self._there()
+        self.check()
         try:
             if self._failed:
                 # Cut off what a failed write left: all of it is written again.
@@ -386,8 +389,10 @@ class Writer:
         self.size += len(content)
         self._unwritten = self._unwritten[len(content) :]
 
-    def _there(self) -> None:
-        """Raise `WriteFailed` if the file was removed or replaced, because no process would read further frames."""
+    def check(self) -> None:
+        """Raise `WriteFailed` if the file was removed or replaced, because no process would read further frames, or if
+        another process has written to it.
+        """
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()
@@ -397,6 +402,9 @@ class Writer:
             raise WriteFailed(
                 f"{self.path}: another process removed or replaced this journal: book save writes both again"
             )
+        # What a failed write has left is our own.
+        if ours.st_size > self.size and not self._failed:
+            raise WriteFailed(f"{self.path}: {OTHERS}")
 
     def close(self) -> None:
         """Close the file; entries that are not written yet are lost."""

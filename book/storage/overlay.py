@@ -124,6 +124,7 @@ class Overlay(Store):
         if self._writer is None:
             raise ReadOnly(f"{self.path}: closed")
         with self._io:
+            self._writer.check()
             frames = self._folded_frames(_scan(self.path, progress).frames)
             journal.write(self.path, self._identity, self._sequence, frames)
             self._writer.close()

@@ -384,8 +384,8 @@ class Store:
         journal with the remembered searches and steps.
 
         The caller must prevent changes meanwhile. Changes that the journal could not take are in the new file. Raises
-        `ReadOnly` if the book was opened for reading or is closed, and `WriteFailed`; the old file and the journal are
-        then kept, as after a cancellation.
+        `ReadOnly` if the book was opened for reading or is closed, and `WriteFailed`, also where the journal has
+        another process's changes; the old file and the journal are then kept, as after a cancellation.
         """
         if self._writer is None:
             self.book.recorder.allow()
@@ -394,6 +394,11 @@ class Store:
         with contextlib.suppress(WriteFailed):
             self.commit()
         with self._io:
+            try:
+                self._writer.check()
+            except WriteFailed:
+                if self._log.exists() and _journal_has_changes(self.path):
+                    raise WriteFailed(f"{self._log}: {journal.OTHERS}") from None
             sequence = self._writer.sequence
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, progress=progress)
             self._size, self._sequence, self._marked = written.size, sequence, False
@@ -412,6 +417,7 @@ class Store:
         meanwhile. The earlier file is kept only if a command in `REMOVING` was given. Raises as `save` does.
         """
         if self._writer is not None and not self.failure and self._writer.sequence > self._folded:
+            self._writer.check()
             removed = any(command.name in REMOVING for command in self.undoable())
             self.save(backups=BACKUPS if removed else 0)
 

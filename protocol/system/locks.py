@@ -37,9 +37,10 @@ class FileLock:
             text = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
             os.close(self._descriptor)
             raise Held(os.fspath(path), int(text) if text.isdecimal() else 0) from None
-        except OSError:
+        except OSError as error:
             os.close(self._descriptor)
-            raise
+            reason = f"the file system has no lock for it ({error.strerror}): expected one that has locks"
+            raise OSError(error.errno, reason, os.fspath(path)) from None
         with contextlib.suppress(OSError):
             # The process id is only for messages: a full disk must not prevent the lock.
             os.ftruncate(self._descriptor, 0)

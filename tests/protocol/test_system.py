@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -20,7 +21,7 @@ import pytest
 from checkout import IMPORT, ROOT
 from full_disk import room_for
 
-from desdaemon.protocol.system import files, folders, locks, logs
+from desdaemon.protocol.system import files, folders, locks, logs, platform
 from desdaemon.protocol.system.output import MOST_WAITING, UnreadOutput
 
 pytestmark = pytest.mark.posix
@@ -225,6 +226,23 @@ def test_a_lock_tells_who_holds_it(tmp_path: Path) -> None:
         child.kill()
         child.wait()
     locks.FileLock(tmp_path / "lock").release()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP])
+def test_where_a_file_system_has_no_locks_the_file_is_named_and_files_are_written(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(platform, "lock_file", refuse)
+    with pytest.raises(OSError, match="the file system has no lock for it") as error:
+        locks.FileLock(tmp_path / "lock")
+    assert (error.value.errno, error.value.filename) == (number, str(tmp_path / "lock"))
+    files.replace(tmp_path / "file", b"old")
+    files.replace(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "lock"]
 
 
 # --- messages

@@ -1,7 +1,9 @@
 """The book's file, journal and lock: crashes, cuts, flipped bits, full disks, two writers."""
 
+import errno
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +30,7 @@ from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import journal, replay, snapshot
 from desdaemon.book.storage.store import GROUP_SECONDS, Store, journal_path, lock_path, open_store
+from desdaemon.protocol.system import platform
 
 
 def grown() -> Book:
@@ -349,6 +352,60 @@ def test_a_journal_that_somebody_removed_takes_no_changes_until_the_book_is_save
         wanted = contents(store.book)
     assert len(wanted) == 4
     assert reopened(path) == wanted
+
+
+def test_where_locks_hold_nothing_the_second_writer_is_refused_and_no_change_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "lock_file", lambda descriptor: None)
+    path = tmp_path / "b.book"
+    two = create_store(path, small_book())
+    two.book.put(human(5))
+    two.commit()
+    with open_store(path) as one, open_store(path) as three:
+        one.book.put(human(6))
+        one.commit()
+        # What it would write has the first one's change, and lacks the second's.
+        for write in (two.fold, two.save):
+            with pytest.raises(WriteFailed, match="has changes of another process"):
+                write()
+        three.book.put(human(7))
+        for write in (three.commit, three.save):
+            with pytest.raises(WriteFailed, match="has changes of another process"):
+                write()
+        one.save()
+        one.book.put(human(8))
+        one.commit()
+        for store in (two, three):
+            with pytest.raises(WriteFailed, match="has changes of another process"):
+                store.save()
+        three.rescued()
+        two.close()
+        wanted = contents(one.book)
+    assert len(wanted) == 4
+    assert reopened(path) == wanted
+
+
+@pytest.mark.parametrize("read_only", [None, False])
+def test_a_book_that_cannot_be_locked_is_not_written(
+    read_only: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book()).close()
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(platform, "lock_file", refuse)
+    told = r"b\.book\.lock: the file system has no lock for it \(No locks available\)"
+    if read_only is False:
+        with pytest.raises(WriteFailed, match=told):
+            open_store(path, read_only=False)
+        return
+    with open_store(path, read_only=None) as store:
+        assert re.search(told, store.reason)
+        with pytest.raises(ReadOnly):
+            store.book.put(human(5))
 
 
 def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
