@@ -138,7 +138,7 @@ class Batches:
 
     def start(self) -> None:
         """Resume the unfinished batches of an earlier process, on the thread of batches. Does nothing if there is no
-        folder yet; if another process holds the folder, the metrics show that as a problem.
+        folder yet; if it cannot be had, the metrics show that as a problem.
         """
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
@@ -213,26 +213,30 @@ class Batches:
         try:
             call()
         except RequestError:
-            # Another process holds the folder; whoever asks gets an error that says so.
+            # The folder is another process's or cannot be used; whoever asks gets an error that says so.
             return
         except Exception:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
         """Lock the folder and read its batches; does nothing if that is done. A file that cannot be read is left out,
-        with a warning in the log. Raises `RequestError` if there is no folder or another process holds it, `OSError` if
-        it cannot be created or locked.
+        with a warning in the log. Raises `RequestError` if there is no folder, if another process holds it, or if it
+        cannot be created or locked.
         """
         if self._folder is None:
             raise RequestError("not_found", "batches need a server with a data folder")
         if self._lock is not None:
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = FileLock(self._folder / "lock", or_read=True)
         except Held:
             self._health.problem("batches", _HELD)
             raise RequestError("busy", _HELD) from None
+        except OSError as error:
+            problem = f"batches cannot be kept: {error.strerror}"
+            self._health.problem("batches", problem)
+            raise RequestError("internal", problem) from None
         self._health.problem("batches")
         files.tidy(self._folder)
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):

@@ -393,8 +393,8 @@ class _Signals:
 
 
 def _hold(folder: str) -> FileLock:
-    """Lock the runtime folder until the process ends. Raises `BadInput`, with the number of the process that holds it,
-    if another process does.
+    """Lock the runtime folder until the process ends. Raises `BadInput` if it cannot be locked; if another process
+    holds it, with that process's number.
     """
     try:
         return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
@@ -403,6 +403,8 @@ def _hold(folder: str) -> FileLock:
             f"{folder}: the daemon of process {held.holder or 'unknown'} already listens there: "
             "end it, or set another DESDAEMON_RUNTIME_DIR"
         ) from None
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}") from None
 
 
 def _check_weights(eval_file: str) -> None:

@@ -22,6 +22,7 @@ from desdaemon.batches import batches, items
 from desdaemon.batches.files import SUFFIX, BatchFile
 from desdaemon.core.requests.questions import Terms
 from desdaemon.core.requests.request import ClientRecord, ServerLimits
+from desdaemon.protocol.system import platform
 
 QUICK = {"depth": 2, "book": "ignore"}
 
@@ -224,6 +225,20 @@ def test_another_daemon_has_the_batches(tmp_path: Path) -> None:
     first.services.operations.parts["batches"].close()
     assert second.final("batch.results", {"job": job})["items"] == 1
     assert second.final("status")["problems"] == []
+
+
+def test_a_folder_that_cannot_be_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(platform, "lock_file", refuse)
+    (tmp_path / "batches").mkdir()
+    daemon = Operated(tmp_path)
+    error = daemon.ask("analyze.batch", {"items": [{}], **QUICK})["error"]
+    assert error["code"] == "internal"
+    assert "the file system has no lock for it (No locks available)" in error["message"]
+    assert daemon.final("status")["problems"] == [error["message"]]
+    assert "mistakes" not in daemon.services.health.counters
 
 
 def test_without_a_data_folder_there_are_no_batches(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -28,6 +29,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import canonical_with_symmetry as canonical
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import Log
 from desdaemon.server import server
 from desdaemon.server.endpoints import Acceptor, is_loopback, open_acceptors
@@ -35,6 +37,20 @@ from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 
 MOST_A_SECOND = 20
+
+# --- the runtime folder
+
+
+def test_a_runtime_folder_that_cannot_be_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(platform, "lock_file", refuse)
+    with pytest.raises(BadInput) as error:
+        server._hold(str(tmp_path))
+    told = "the file system has no lock for it (No locks available): expected one that has locks"
+    assert str(error.value) == f"{tmp_path / 'daemon.lock'}: {told}"
+
 
 # --- the cache of analyses
 
