@@ -296,7 +296,7 @@ class JobProgress(NamedTuple):
     """Speed in the phase (steps/s)."""
 
     workers: int = 0
-    """Workers of the cluster that searches (workers)."""
+    """Workers that search beside the daemon (workers)."""
 
     slots: int = 0
     """Searches that workers do at once (searches)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from desdaemon.protocol.rows import Option, Satellite, Searchers, SubCommand
+from desdaemon.protocol.rows import Feature, Option, Satellite, Searchers, SubCommand
 
 if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
@@ -38,6 +38,7 @@ SATELLITE = Satellite(
         SubCommand("cluster", "search on many machines: scheduler, worker, status", "desdaemon.cluster.cluster"),
     ),
     options=(CLUSTER, CLUSTER_TLS, CLUSTER_THREADS),
+    features={"cluster": Feature("1.1", "Progress of book jobs tells how a cluster does that searches for them.")},
     searchers=(Searchers(CLUSTER, "desdaemon.cluster.pool:job_worker", "desdaemon.cluster.solve:solver"),),
 )
 

@@ -20,12 +20,10 @@ _TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
 
 _NO_ROUNDS = "no rounds, or none yet"
 
-_CLUSTER = (
-    Field(
-        "workers", "int", "Workers of the cluster that searches.", "workers", absent="there is none", since="cluster"
-    ),
-    Field("slots", "int", "Searches that workers do at once.", "searches", absent="there is none", since="cluster"),
-    Field("busy", "float", "Part of workers' time in searches.", "0 to 1", absent="there is none", since="cluster"),
+_WORKERS = (
+    Field("workers", "int", "Workers that search beside the daemon.", "workers", absent="there are none", since="1.1"),
+    Field("slots", "int", "Searches that workers do at once.", "searches", absent="there are none", since="1.1"),
+    Field("busy", "float", "Part of workers' time in searches.", "0 to 1", absent="there are none", since="1.1"),
 )
 
 _WHOLE: Shape = (
@@ -47,7 +45,7 @@ _PROGRESS: Shape = (
     Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
     Field("positions", "int", "Positions of the book; 0 for a batch, and before the first progress.", "positions"),
     Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
-    *_CLUSTER,
+    *_WORKERS,
     *_WHOLE,
 )
 """A partial of a job on the book; an event of a job has these too."""

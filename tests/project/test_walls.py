@@ -23,9 +23,9 @@ count. The aims: 25 names of one module of the book for the core, and 12 of the 
 """
 
 FEATURES = {
-    "strength": (r"engine\.(people|policy|strength)|\bstrength\b|human_move", "engine/people/", 4),
+    "strength": (r"engine\.(people|policy|strength)|\bstrength\b(?!, as Edax)|human_move", "engine/people/", 2),
     "book growth": (r"\.growth\b", "book/growth/", 16),
-    "cluster": (r"\bcluster\b", "daemon/cluster/", 5),
+    "cluster": (r"\bcluster\b", "daemon/cluster/", 3),
     "batches": (r"analyze\.batch|batch\.(results|forget)|batches: int|desdaemon\.batches", "daemon/batches/", 3),
     "matches": (r"clients\.match\b", "clients/match/", 1),
     "formats of books": (r"book\.formats\b|from \.\.formats\b", "book/formats/", 8),
