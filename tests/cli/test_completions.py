@@ -10,10 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from checkout import ROOT
+from completion_files import PATHS
 from programs import programs
-
-from desdaemon.extras.completions import FILES
 
 TIMEOUT_S = 60
 
@@ -46,7 +44,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
             seen += os.read(terminal, 4096)
 
     try:
-        for command in (f"fpath=({(ROOT / FILES['zsh'][0]).parent} $fpath)", "autoload -Uz compinit", "compinit -u -D"):
+        for command in (f"fpath=({(PATHS['zsh']).parent} $fpath)", "autoload -Uz compinit", "compinit -u -D"):
             os.write(terminal, f"{command}\n".encode())
         os.write(terminal, b"print are''-loaded\n")
         until("are-loaded")
@@ -63,7 +61,7 @@ def test_fish_completes() -> None:
     (fish,) = programs("fish")
     asked = "; ".join(f"complete -C '{begun}'; echo end" for begun, _ in WHOLE)
     done = subprocess.run(
-        [fish, "-N", "-c", f"source '{ROOT / FILES['fish'][0]}'; {asked}"],
+        [fish, "-N", "-c", f"source '{PATHS['fish']}'; {asked}"],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

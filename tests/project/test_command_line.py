@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from completion_files import MAKERS, PATHS, own_switches, switches
 from dialogue import Dialogue
 
 from desdaemon.cli.arguments import UnusableFile, configured, read_arguments
 from desdaemon.cli.main import main
 from desdaemon.dialogue.commands.help import laid_out, topic
-from desdaemon.extras.completions import FILES, own_switches, switches
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
@@ -244,21 +244,21 @@ def test_edax_ini_is_read_where_edax_s_options_are(tmp_path: Path, no_settings: 
 # Man page and completions
 
 
-@pytest.mark.parametrize("what", FILES)
+@pytest.mark.parametrize("what", PATHS)
 def test_the_files_are_those_of_the_tables(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With WRITE_TABLES in the environment they are written anew instead."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("XDG_CONFIG_HOME")
-    path, make = FILES[what]
+    path, make = PATHS[what], MAKERS[what]
     if os.environ.get("WRITE_TABLES"):
-        (ROOT / path).write_text(make(), encoding="utf-8")
-    assert make() == (ROOT / path).read_text(encoding="utf-8")
+        path.write_text(make(), encoding="utf-8")
+    assert make() == path.read_text(encoding="utf-8")
 
 
 def completed(*line: str) -> list[str]:
     """What bash offers for the last word of a command line."""
     script = (
-        f'source "{ROOT / FILES["bash"][0]}"; COMP_WORDS=({" ".join(map(repr, line))}); COMP_CWORD={len(line) - 1}; '
+        f'source "{PATHS["bash"]}"; COMP_WORDS=({" ".join(map(repr, line))}); COMP_CWORD={len(line) - 1}; '
         '_desdaemon; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
@@ -276,7 +276,7 @@ def test_bash_completes() -> None:
 
 
 def test_the_man_page_names_everything() -> None:
-    page = FILES["man"][1]().replace("\\-", "-")
+    page = MAKERS["man"]().replace("\\-", "-")
     for command in SUB_COMMANDS:
         assert f"desdaemon {command.name}" in page
         assert all(switch.name in page for switch in switches(command) if switch.help)
