@@ -49,7 +49,7 @@ class StepProgress:
 
     def __init__(self) -> None:
         self._line = ProgressLine()
-        self._last = 0.0
+        self._last = time.monotonic()
 
     def __enter__(self) -> StepProgress:
         return self
@@ -58,15 +58,15 @@ class StepProgress:
         self._line.clear()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of ``what`` are done. Shows nothing within `TERMINAL_S` or `LOG_S`
-        seconds after the last report shown.
+        """Report that ``done`` of ``total`` steps of ``what`` are done; a total of 0 means that it is unknown. Shows
+        nothing within `TERMINAL_S` or `LOG_S` seconds after the begin, or the last report shown.
         """
         now = time.monotonic()
         if now - self._last < (TERMINAL_S if self._line.live else LOG_S):
             return
         self._last = now
         show = self._line.show if self._line.live else logs.echo
-        show(f"{what}: {done} of {total}")
+        show(f"{what}: {done} of {total}" if total else what)
 
 
 def paged(text: str) -> bool:

@@ -165,7 +165,7 @@ def test_help_of_programs() -> None:
     assert "desdaemon match" in Dialogue().say("help match")
     assert {f"desdaemon {name}" for name in NAMES} <= set(
         re.findall(
-            r"desdaemon \w+(?: (?:book|site|server|scheduler|restarts|storm|web|cluster)\b)?",
+            r"desdaemon \w+(?: (?:book|judge|site|server|scheduler|restarts|storm|web|cluster)\b)?",
             Dialogue().say("help programs"),
         )
     )

@@ -42,8 +42,11 @@ USES = {
     "cluster": {"engine.training"},
     "engine.people": {"engine.training"},
     "clients.http_api": {"clients.web"},
+    "book.judge": {"clients.match"},
 }
-"""The satellites that use others, for labels by a cluster, the fit of people's moves, an API on the gateway."""
+"""The satellites that use others, for labels by a cluster, the fit of people's moves, an API on the gateway, the score
+of games.
+"""
 
 
 def test_nothing_imports_a_satellite_but_its_rows_table() -> None:

@@ -91,6 +91,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l page -r -d 'writ
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
 complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
 complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from book' -a judge -d 'two books play each other, by one engine'
 complete -c desdaemon -n '__fish_seen_subcommand_from book' -a site -d 'write a book as pages that need no server'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bot' -l accept -r -d 'people, bots, names of players: a list with commas'
