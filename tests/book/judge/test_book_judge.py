@@ -113,7 +113,7 @@ def test_each_book_is_played_and_left_where_it_ends() -> None:
 def test_starts_follow_both_books_in_turn_and_differ() -> None:
     lines = record("f5d6c3d3"), record("f5f6e6f4")
     books = line_book(lines[0], slice(4)), line_book(lines[1], slice(4))
-    found, again, other = ([*games.starts(books, 30, seed=seed)] for seed in (2, 2, 3))
+    found, again, other = ([*games.starts(books, 30, 4, seed)] for seed in (2, 2, 3))
     assert [*map(games.key_of, found)] == [*map(games.key_of, lines)]
     assert found == again
     # One mirror image of the first move or another.
@@ -168,7 +168,7 @@ def test_a_signal_ends_with_what_was_found(
                 signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(games, "games", interrupted)
-    assert main([*files, "--level", "1", "--pairs", "5000", "--json", "-"]) == 128 + signal.SIGINT
+    assert main([*files, "--level", "1", "--pairs", "5000", "--plies", "2", "--json", "-"]) == 128 + signal.SIGINT
     account = json.loads(capsys.readouterr().out)
     assert account["stopped"] is True
     assert 3 <= account["games"] == len(account["played"]) <= 4
