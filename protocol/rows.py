@@ -240,11 +240,12 @@ class Chooser(NamedTuple):
     """Who chooses the engine's moves instead of book and search, as long as ``option`` is set.
 
     ``function`` names a function, ``module:function``: it gets the `Session` and the position, which has a legal move,
-    and returns a move.
+    and returns a move, or None to leave this one to book and search. One that ``searches`` does so by level and clock.
     """
 
     option: Option
     function: str
+    searches: bool = False
 
 
 class DialogueProtocol(NamedTuple):

@@ -504,14 +504,16 @@ class Session:
         return next((row for row in rows if self.settings.value(row.option, object)), None)
 
     def _chosen(self, position: Position) -> int | None:
-        """Return the move of the `Chooser`, None without one. Raises `EngineFailure` and `Abandoned`."""
+        """Return the move of the `Chooser`, None if there is none or it leaves the choice. Raises `EngineFailure` and
+        `Abandoned`.
+        """
         chooser = self.chooser
         if chooser is None:
             return None
         # The first engine of all is compiled for a minute: a stop ends that wait.
         with self.interrupt.searching(bounded=True) as search:
             self.engine(search)
-        move: int = load(chooser.function)(self, position)
+        move: int | None = load(chooser.function)(self, position)
         return move
 
     def _charge(self, position: Position, spent: float) -> None:

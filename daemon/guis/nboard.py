@@ -133,7 +133,9 @@ class NBoardDialect(LineDialect):
     def _say_name(self, level: object) -> None:
         """Tell the name by which programs show this player: with the strength that it plays at, or else a level."""
         chooser = self.session.chooser
-        own = f"_{self.session.settings.text(chooser.option)}" if chooser else str(level)
+        own = str(level)
+        if chooser and not chooser.searches:
+            own = f"_{self.session.settings.text(chooser.option)}"
         self.say(f"set myname {NAME}{own}")
 
     def _set_game(self, rest: str) -> None:

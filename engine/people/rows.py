@@ -1,4 +1,4 @@
-"""What people's moves bring: the options `strength` and `strength-seed`, the operation `people.get`."""
+"""What people's moves bring: the options `strength`, `strength-seed` and `contempt`, the operation `people.get`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,19 @@ STRENGTH_SEED = Option(
     default=0,
 )
 
+CONTEMPT = Option(
+    "contempt",
+    (),
+    "int",
+    "Outside of the book, at most this many discs below the best, play the move whose second-best reply loses most.",
+    0,
+    64,
+    edax=False,
+    default=0,
+)
+
 SATELLITE = Satellite(
-    options=(STRENGTH, STRENGTH_SEED),
+    options=(STRENGTH, STRENGTH_SEED, CONTEMPT),
     operations=(
         Operation(
             "people.get",
@@ -69,5 +80,8 @@ SATELLITE = Satellite(
     ),
     features={"people": Feature("1.4", "`people.get`: the moves that people of a rating choose.")},
     shapes="desdaemon.engine.people.replies:SHAPES",
-    choosers=(Chooser(STRENGTH, "desdaemon.engine.people.moves:choose"),),
+    choosers=(
+        Chooser(STRENGTH, "desdaemon.engine.people.moves:choose"),
+        Chooser(CONTEMPT, "desdaemon.engine.people.contempt:choose", searches=True),
+    ),
 )

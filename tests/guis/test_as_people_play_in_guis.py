@@ -26,7 +26,7 @@ def test_xboard_offers_the_strength_and_takes_it(asked: Asked) -> None:
     assert talk.say("option Strength=5") == [
         'Error (strength = "5": expected 0 or a whole number from 100 to 2700): option'
     ]
-    assert talk.say("option Colour=5") == ['Error ("Colour": expected Strength=n): option']
+    assert talk.say("option Colour=5") == ['Error ("Colour": expected Strength=n or Contempt=n): option']
     assert [rating for rating, _ in asked] == [1700]
 
 
@@ -35,3 +35,6 @@ def test_nboard_plays_as_people_do(asked: Asked) -> None:
     talk.session.settings.strength = 1700
     assert talk.say("nboard 2") == talk.say("set depth 3") == ["set myname desdaemon_1700"]
     assert any(line.startswith("=== E6") for line in talk.say("go"))
+    # Contempt plays at the level, and is called by it.
+    talk.session.settings.strength, talk.session.settings.contempt = 0, 2
+    assert talk.say("set depth 3") == ["set myname desdaemon3"]

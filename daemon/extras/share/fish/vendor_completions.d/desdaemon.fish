@@ -275,6 +275,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each fi
 complete -c desdaemon -n '__fish_use_subcommand' -o games-file -r -d 'Index of games for games show, made by desdaemon games index; without it the one in the data folder'
 complete -c desdaemon -n '__fish_use_subcommand' -o strength -r -d 'Play and err as people of this rating do, 100 to 2700, without book; 0 is off'
 complete -c desdaemon -n '__fish_use_subcommand' -o strength-seed -r -d 'Seed of the moves that strength draws; 0 makes them different each time'
+complete -c desdaemon -n '__fish_use_subcommand' -o contempt -r -d 'Outside of the book, at most this many discs below the best, play the move whose second-best reply loses most'
 complete -c desdaemon -n '__fish_use_subcommand' -o name -r -d 'Name sent to XBoard'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for book commands and -solve on the workers of this scheduler'
 complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the keys of the cluster'

@@ -1,0 +1,65 @@
+"""How the option `contempt` plays: moves after which the opponent has only one good reply, at a small price.
+
+Among the moves that are at most so many discs worse than the best, it plays the one whose second-best reply loses most:
+an opponent who does not find the best reply pays for it. The book's moves come first.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from desdaemon.core.search.loader import TooLate
+
+from .rows import CONTEMPT
+
+if TYPE_CHECKING:
+    from desdaemon.dialogue.session import Session
+    from desdaemon.engine.limits import Limits
+    from desdaemon.protocol.othello.notation import Position
+
+
+def choose(session: Session, position: Position) -> int | None:
+    """Return the move of the option `contempt` in a dialogue; None where the book knows the position, and where there
+    is nothing to choose or no time for it.
+    """
+    if position.moves.bit_count() == 1 or session.look_up(position, time.perf_counter()) is not None:
+        return None
+    limits = session.limits(position)
+    # In one context, so that one stop ends all searches.
+    with session.interrupt.searching(limits.bounded):
+        try:
+            return _choose(session, position, limits, session.settings.value(CONTEMPT, int))
+        except TooLate:
+            return None
+
+
+def _choose(session: Session, position: Position, limits: Limits, contempt: int) -> int:
+    """Return the move. Of a time in ``limits`` the best move is searched for half, its rivals and their replies for a
+    quarter each. Raises `TooLate`.
+    """
+    best = session.search(position, _share(limits, 2), patient=False).lines[0]
+    least = best.score - contempt
+    known = session.search(
+        position, _share(limits, 4), multipv=position.moves.bit_count(), window=(max(-64, least - 1), 64), patient=False
+    )
+    rivals = [line for line in known.lines if line.move != best.move and line.depth and line.score >= least]
+    if not rivals:
+        return best.move
+    replying = _share(limits, 4 * (len(rivals) + 1))
+    replying = replying._replace(depth=max(1, limits.depth - 1))
+    return max((best, *rivals), key=lambda line: (_risk(session, position.after(line.move), replying), line.score)).move
+
+
+def _risk(session: Session, position: Position, limits: Limits) -> int:
+    """Return how many discs the second-best move of the side to move loses; 0 if it has no second one. Raises
+    `TooLate`.
+    """
+    if position.moves.bit_count() < 2:
+        return 0
+    first, second = session.search(position, limits, multipv=2, patient=False).lines[:2]
+    return first.score - second.score if second.depth else 0
+
+
+def _share(limits: Limits, parts: int) -> Limits:
+    return limits._replace(time_ms=max(1, limits.time_ms // parts)) if limits.time_ms else limits

@@ -1,0 +1,94 @@
+"""The option `contempt`: of moves that are nearly as good as the best, the one whose second-best reply loses most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import judge
+import pytest
+from dialogue import Dialogue
+
+from desdaemon.core.search.loader import EngineSource, build_engine
+from desdaemon.dialogue.dialects.text import TextDialect
+from desdaemon.dialogue.session import Session
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.people import contempt
+from desdaemon.engine.result import Result
+from desdaemon.protocol.othello.notation import START, Position, board_text, move_text, parse_board, parse_move
+
+ENGINES = EngineSource(build_engine)
+
+
+def dialogue(**settings: object) -> Dialogue:
+    made = Dialogue(**settings)
+    made.session = Session(made.session.settings, ENGINES)
+    made.text = TextDialect(made.session, made.output)
+    return made
+
+
+def risk(board: judge.Board) -> int:
+    """What the second-best move of the side to move loses, 0 without one."""
+    scores = sorted(judge.score_of_moves(board).values(), reverse=True)
+    return scores[0] - scores[1] if len(scores) > 1 else 0
+
+
+def right(board: judge.Board, most: int) -> set[int]:
+    """The moves to play, by the judge."""
+    scores = judge.score_of_moves(board)
+    rivals = [move for move, score in scores.items() if score >= max(scores.values()) - most]
+    worth = {move: (risk(judge.play(board, move)), scores[move]) for move in rivals}
+    return {move for move in rivals if worth[move] == max(worth.values())}
+
+
+def test_of_nearly_equal_moves_the_one_with_the_costliest_second_reply_is_played() -> None:
+    others = 0
+    for board in judge.positions(49, 9, (6, 7, 8)):
+        if not judge.moves(*board):
+            continue
+        position = Position(*board, black_to_move=True)
+        scores = judge.score_of_moves(board)
+        for most in (2, 8):
+            session = dialogue(level=16, contempt=most).session
+            played = session.suggest(position, session.limits(position))
+            assert played in right(board, most), (board_text(position), move_text(played), most)
+            others += scores[played] < max(scores.values())
+    assert others
+
+
+def test_the_searches_share_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dialogue(contempt=64).session
+    search, shares = session.search, []
+
+    def noted(position: Position, limits: Limits, **how: Any) -> Result:
+        shares.append(limits.time_ms)
+        return search(position, Limits(2), **how)
+
+    monkeypatch.setattr(session, "search", noted)
+    monkeypatch.setattr(session, "limits", lambda position: Limits(40, time_ms=1000))
+    assert contempt.choose(session, START.after(parse_move("f5"))) is not None
+    # The best move, its two rivals, and the replies to the three.
+    assert shares == [500, 250, 83, 83, 83]
+    monkeypatch.setattr(session, "limits", lambda position: Limits(40, time_ms=3))
+    contempt.choose(session, START)
+    assert min(shares) == 1, "0 is without limit"
+
+
+def test_an_only_move_and_a_position_of_the_book_are_left_to_book_and_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dialogue(contempt=64).session
+    monkeypatch.setattr(session, "search", None)
+    only = parse_board("XO" + "-" * 62 + " X")
+    assert contempt.choose(session, only) is None
+    monkeypatch.setattr(session, "look_up", lambda position, until: "known")
+    assert contempt.choose(session, START) is None
+
+
+def test_the_text_protocol_plays_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the clock pays for it; a move that it leaves to the search is searched."""
+    answers = [parse_move("e6"), None]
+    monkeypatch.setattr(contempt, "choose", lambda session, position: answers.pop(0))
+    talk = dialogue(level=1)
+    assert "expected a whole number from 0 to 64" in talk.refused("contempt 65")
+    talk.say("contempt 3")
+    assert "plays E6" in talk.say("go")
+    assert "plays" in talk.say("go")
+    assert answers == []
