@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from checkout import IMPORT, ROOT
+from programs import node_package, programs
 from served import ENDLESS, PATIENCE_S, PRETENDING, Peer, Served, heed_signals, serving
 from waits import until
 
@@ -278,3 +279,22 @@ def test_without_an_endpoint_a_daemon_is_started_and_ends_with_it(tmp_path: Path
     with tempfile.TemporaryDirectory(prefix="d") as short:
         asyncio.run(asyncio.wait_for(run(short), 5 * PATIENCE_S))
         until(lambda: not list(Path(short).iterdir()))
+
+
+@pytest.mark.slow
+def test_the_inspector_of_the_protocol_lists_and_calls_the_tools(daemon: Served) -> None:
+    (node,) = programs("node")
+    inspector = node_package("@modelcontextprotocol/inspector") / ".bin" / "mcp-inspector"
+
+    def asked(*method: str) -> Any:
+        command = [node, str(inspector), "--cli", *COMMAND, daemon.ipc, "--method", *method]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+        return json.loads(done.stdout)
+
+    names = [tool["name"] for tool in asked("tools/list")["tools"]]
+    assert names == ["analyze", "legal_moves", "book", "explorer", "explain", "openings"]
+    legal = asked("tools/call", "--tool-name", "legal_moves", "--tool-arg", "moves=f5")
+    assert legal["structuredContent"]["moves"] == ["f4", "d6", "f6"]
+    wrong = asked("tools/call", "--tool-name", "legal_moves", "--tool-arg", "moves=f5f5")
+    assert wrong["isError"]
+    assert wrong["content"][0]["text"] == "F5 (move 2) is illegal: expected one of F4 D6 F6"
