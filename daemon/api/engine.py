@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from desdaemon.engine.processors import processors
@@ -18,7 +18,7 @@ from desdaemon.protocol.othello.notation import move_text, parse_move, parse_mov
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.interpreter import WITHOUT_LOCK, has_global_lock
+from desdaemon.protocol.system.interpreter import SIGNALS_S, WITHOUT_LOCK, awaited, has_global_lock
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .board import Board
@@ -90,8 +90,7 @@ class Engine:
         self.strength = strength
         self._book = _opened(book) if book is not None else None
         self._turn = threading.Lock()
-        self._lock = threading.Lock()
-        self._running: set[Control] = set()
+        self._running: set[_Call] = set()
         self._closed = False
 
     def __enter__(self) -> Engine:
@@ -102,16 +101,16 @@ class Engine:
 
     def close(self) -> None:
         """End all searches, which return their results so far. Later searches raise `BadInput`; evaluations and
-        look-ups still work.
+        look-ups still work. A signal handler may call this.
         """
         self._closed = True
         self.stop()
 
     def stop(self) -> None:
-        """End the running searches, which return their results so far."""
-        with self._lock:
-            for control in self._running:
-                control.stop()
+        """End the running searches, which return their results so far. A signal handler may call this."""
+        # Without a lock, which a signal handler could not get from the thread that it interrupts.
+        for call in tuple(self._running):
+            call.stop()
 
     # One board
 
@@ -142,8 +141,8 @@ class Engine:
         """
         board = Board.of(board)
         limits = self._limits(board, level, depth, selectivity, nodes, time_s)
-        with self._turn:
-            return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
+        with self._call() as call, self._turn:
+            return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None, call)
 
     async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
         """Do as `analyze`, with arguments ``how``, without blocking the event loop; cancelling the task ends the
@@ -151,33 +150,23 @@ class Engine:
         """
         import asyncio
 
-        from desdaemon.engine.search import Control
-
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
-        control = Control()
+        with self._call() as call:
 
-        def search() -> Analysis:
-            with self._turn:
-                return self._search(self._searcher, board, limits, multipv, allow, None, control)
+            def search() -> Analysis:
+                with self._turn:
+                    return self._search(self._searcher, board, limits, multipv, allow, None, call)
 
-        task = asyncio.get_running_loop().run_in_executor(None, search)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            control.stop()
-            raise
+            return await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, search))
 
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
         """Yield the results of a search as it goes on: one for each move and depth that is finished, with the nodes and
         time of that iteration, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the
         loop ends the search.
         """
-        from desdaemon.engine.search import Control
-
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
-        control = Control()
         results: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
         lines: dict[int, FoundLine] = {}
 
@@ -188,26 +177,30 @@ class Engine:
             shown = sorted(moves.values(), key=lambda line: -line.score)
             results.put((False, _analysis(board, shown, line.nodes, line.time_ms, False)))
 
-        def search() -> None:
+        def search(call: _Call) -> None:
             try:
                 with self._turn:
-                    results.put((True, self._search(self._searcher, board, limits, multipv, allow, progress, control)))
+                    results.put((True, self._search(self._searcher, board, limits, multipv, allow, progress, call)))
             except BaseException as error:
                 results.put((True, error))
 
-        thread = threading.Thread(target=search, name="desdaemon search", daemon=True)
-        thread.start()
-        try:
-            while True:
-                last, result = results.get()
-                if isinstance(result, BaseException):
-                    raise result
-                yield result
-                if last:
-                    return
-        finally:
-            control.stop()
-            thread.join()
+        with self._call() as call:
+            thread = threading.Thread(target=search, args=(call,), name="desdaemon search", daemon=True)
+            thread.start()
+            try:
+                while True:
+                    try:
+                        last, result = results.get(timeout=SIGNALS_S)
+                    except queue.Empty:
+                        continue
+                    if isinstance(result, BaseException):
+                        raise result
+                    yield result
+                    if last:
+                        return
+            finally:
+                call.stop()
+                thread.join()
 
     def best_move(self, board: Board | str, **how: Any) -> str | None:
         """Return the best move by `analyze`, with arguments ``how``; ``"pa"`` for a forced pass, None if the game is
@@ -242,9 +235,9 @@ class Engine:
         ``boards`` may be endless: only a few are read ahead. Leaving the loop ends the searches.
         """
 
-        def search(searcher: Searcher, board: Board, control: Control) -> Analysis:
+        def search(searcher: Searcher, board: Board, call: _Call) -> Analysis:
             limits, multipv, allow = self._asked(board, how)
-            return self._search(searcher, board, limits, multipv, allow, None, control)
+            return self._search(searcher, board, limits, multipv, allow, None, call)
 
         return self._spread(map(Board.of, boards), search)
 
@@ -258,7 +251,7 @@ class Engine:
         board = Board.of(board)
         history, moves = board.history, parse_moves(board.line)
 
-        def judge(searcher: Searcher, ply: int, control: Control) -> JudgedMove | None:
+        def judge(searcher: Searcher, ply: int, call: _Call) -> JudgedMove | None:
             board_before, move = history[ply], moves[ply]
 
             def searched(allow: list[str] | None) -> SearchedMove:
@@ -266,61 +259,61 @@ class Engine:
                 if of_book is not None:
                     return of_book
                 limits, multipv, mask = self._asked(board_before, {**how, "allow": allow})
-                analysis = self._search(searcher, board_before, limits, multipv, mask, None, control)
+                analysis = self._search(searcher, board_before, limits, multipv, mask, None, call)
                 return searched_move(board_before, analysis.lines[0])
 
             best = searched(None)
             same = as_played(board_before.position, best, move)
             played = same or searched([_name(move)])
             # Scores of stopped searches cannot be compared.
-            return (
-                None if control.stopped else JudgedMove(ply + 1, board_before.position, played, None if same else best)
-            )
+            return None if call.stopped else JudgedMove(ply + 1, board_before.position, played, None if same else best)
 
         plies = [ply for ply, move in enumerate(moves) if move != rules.PASS]
-        with closing(self._spread(plies, judge)) as game:
-            for judged in game:
-                if judged is None:
+        with self._call() as game, closing(self._spread(plies, judge)) as moves_judged:
+            for judged in moves_judged:
+                if judged is None or game.stopped:
                     return
                 yield judged
 
-    def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, Control], R]) -> Generator[R]:
-        """Yield the result of ``work(searcher, item, control)`` for each item, in order. Up to `threads` calls run at a
-        time, each with a searcher of its own; stopping its control ends its search.
+    def _spread(self, items: Iterable[T], work: Callable[[Searcher, T, _Call], R]) -> Generator[R]:
+        """Yield the result of ``work(searcher, item, call)`` for each item, in order. Up to `threads` calls run at a
+        time, each with a searcher of its own.
         """
         from concurrent.futures import Future, ThreadPoolExecutor
 
-        from desdaemon.engine.search import Control, Searcher
+        from desdaemon.engine.search import Searcher
 
         idle: queue.SimpleQueue[Searcher] = queue.SimpleQueue()
         for _ in range(self.threads):
             idle.put(Searcher(threads=1, hash_bits=_MANY_HASH_BITS, weights=self._weights))
-        controls: set[Control] = set()
+        calls: set[_Call] = set()
 
-        def run(item: T, control: Control) -> R:
+        def run(item: T, call: _Call) -> R:
             searcher = idle.get()
             try:
-                return work(searcher, item, control)
+                return work(searcher, item, call)
             finally:
                 idle.put(searcher)
-                controls.discard(control)
+                calls.discard(call)
+                self._running.discard(call)
 
         pool = ThreadPoolExecutor(self.threads, "desdaemon search")
         waiting: list[Future[R]] = []
         try:
             for item in items:
-                control = Control()
-                controls.add(control)
-                waiting.append(pool.submit(run, item, control))
+                call = self._begun()
+                calls.add(call)
+                waiting.append(pool.submit(run, item, call))
                 if len(waiting) >= _AHEAD * self.threads:
-                    yield waiting.pop(0).result()
+                    yield awaited(waiting.pop(0))
             while waiting:
-                yield waiting.pop(0).result()
+                yield awaited(waiting.pop(0))
         finally:
             for future in waiting:
                 future.cancel()
-            for control in list(controls):
-                control.stop()
+            for call in tuple(calls):
+                call.stop()
+                self._running.discard(call)
             pool.shutdown()
 
     def analyze_game(self, board: Board | str, **how: Any) -> list[Analysis]:
@@ -423,6 +416,26 @@ class Engine:
         sure = limits.selectivity if selectivity is None else Selectivity(selectivity)
         return Limits(limits.depth, sure, nodes, round(1000 * time_s))
 
+    def _begun(self) -> _Call:
+        """Return a new call, which `stop` ends as long as it is in `_running`. Raises `BadInput` after `close`."""
+        call = _Call()
+        self._running.add(call)
+        # Only now: whatever closes the engine after this line finds the call.
+        if self._closed:
+            self._running.discard(call)
+            raise BadInput("the engine is closed")
+        return call
+
+    @contextmanager
+    def _call(self) -> Iterator[_Call]:
+        """Return a context manager for a call: leaving the block ends its searches. Raises `BadInput` after `close`."""
+        call = self._begun()
+        try:
+            yield call
+        finally:
+            call.stop()
+            self._running.discard(call)
+
     def _search(
         self,
         searcher: Searcher,
@@ -431,26 +444,40 @@ class Engine:
         multipv: int,
         allow: int,
         progress: Any,
-        control: Control | None = None,
+        call: _Call,
     ) -> Analysis:
-        from desdaemon.engine.search import Control
-
-        control = control or Control()
-        with self._lock:
-            if self._closed:
-                raise BadInput("the engine is closed")
-            self._running.add(control)
         player, opponent, _ = board.position
+        control = call.search()
         try:
             result = searcher.search(
                 player, opponent, limits, multipv=max(1, multipv), allow=allow, control=control, progress=progress
             )
         except ValueError as error:
             raise BadInput(str(error)) from None
-        finally:
-            with self._lock:
-                self._running.discard(control)
         return _analysis(board, result.lines, result.nodes, result.time_ms, result.complete)
+
+
+class _Call:
+    """A call of the engine, whose searches follow each other. `stop` ends the present one and all later ones."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._control: Control | None = None
+
+    def search(self) -> Control:
+        """Return the control of the call's next search: its time limit ends that search alone."""
+        from desdaemon.engine.search import Control
+
+        self._control = control = Control()
+        # Only now: a `stop` after this line finds the control.
+        if self.stopped:
+            control.stop()
+        return control
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._control is not None:
+            self._control.stop()
 
 
 def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, complete: bool) -> Analysis:

@@ -7,14 +7,17 @@ import itertools
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 import judge
 import pytest
 from checkout import ROOT
+from quiet_signals import quiet_signal
 from test_board import random_game
+from waits import until
 
 import desdaemon
 from desdaemon import Analysis, BadInput, Board, Engine
@@ -170,6 +173,70 @@ def test_limits_and_stop(engine: Engine) -> None:
     stopper.join()
     assert not found.complete
     assert found.lines
+
+
+def test_a_time_limit_ends_a_search_and_not_the_game(engine: Engine) -> None:
+    assert [judged.ply for judged in engine.judge_game("f5d6c3d3", time_s=0.02)] == [1, 2, 3, 4]
+
+
+def test_a_stop_between_two_searches_of_a_move_ends_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search, of the best move, is over, the second, of the move that was played, has not begun."""
+    engine = Engine(threads=1, hash_bits=16)
+    search: Any = engine._search
+
+    def then_stop(searcher: Any, board: Board, limits: Any, *rest: Any) -> Analysis:
+        if then_stop.first:  # type: ignore[attr-defined]
+            then_stop.first = False  # type: ignore[attr-defined]
+            found: Analysis = search(searcher, board, limits._replace(depth=1), *rest)
+            engine.stop()
+            return found
+        return search(searcher, board, limits, *rest)  # type: ignore[no-any-return]
+
+    then_stop.first = True  # type: ignore[attr-defined]
+    monkeypatch.setattr(engine, "_search", then_stop)
+    monkeypatch.setattr("desdaemon.api.engine.as_played", lambda *_: None)
+    assert list(engine.judge_game("f5", level=60)) == []
+
+
+def test_a_stop_before_a_call_has_its_turn_ends_it(engine: Engine) -> None:
+    """One search runs, another waits for it."""
+    asked = [threading.Thread(target=engine.analyze, args=("",), kwargs={"level": 60}) for _ in range(2)]
+    for thread in asked:
+        thread.start()
+    until(lambda: len(engine._running) == 2)
+    engine.stop()
+    for thread in asked:
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda engine: list(engine.judge_game("f5d6", level=60)),
+        lambda engine: list(engine.analyze_many(["", "f5"], level=60)),
+        lambda engine: list(engine.iterate("", level=60, multipv=10)),
+    ],
+)
+def test_a_signal_that_wakes_nobody_is_heard(work: Callable[[Engine], list[object]]) -> None:
+    engine = Engine(threads=2, hash_bits=16)
+    with quiet_signal(engine.stop):
+        work(engine)
+
+
+def test_a_closed_engine_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closed by a signal handler, just when the call is noted."""
+    engine = Engine(threads=1, hash_bits=12)
+
+    class Noting(set[Any]):
+        def add(self, call: Any) -> None:
+            engine.close()
+            super().add(call)
+
+    monkeypatch.setattr(engine, "_running", Noting())
+    for work in (engine.analyze, engine.iterate, engine.judge_game):
+        with pytest.raises(BadInput, match="closed"):
+            list(work("f5", level=60))  # type: ignore[operator]
+    assert engine._running == set()
 
 
 def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> None:
