@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.interpreter import awaited
 
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost, Forked
@@ -52,10 +53,17 @@ class _Loop:
             raise ConnectionLost("the client was closed")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return future.result()
+            return awaited(future)
         except BaseException:
             future.cancel()
             raise
+
+    def begin(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run a coroutine on the loop's thread without waiting for it, unless the loop is closed or inherited."""
+        if self.inherited or self.closed:
+            work.close()
+        else:
+            asyncio.run_coroutine_threadsafe(work, self._loop)
 
     @property
     def inherited(self) -> bool:
@@ -216,6 +224,12 @@ class Client:
 
     def __enter__(self) -> Client:
         return self
+
+    def close_soon(self) -> None:
+        """Begin to close the connection without waiting: running analyses are cancelled, unfinished and later requests
+        raise `ConnectionLost`. A signal handler may call this; `close` must follow.
+        """
+        self._loop.begin(self._client.close())
 
     def __exit__(self, *error: object) -> None:
         self.close()

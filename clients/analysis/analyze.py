@@ -6,14 +6,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.pages.parts import winner
-from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
+from desdaemon.clients.programs.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
 from desdaemon.protocol.games.records import black_score
@@ -56,8 +56,7 @@ def main(arguments: list[str]) -> int:
         if options.list:
             _list(options)
             return 0
-        with signals:
-            (_summary if options.summary else _all if options.all else _one)(options, signals)
+        (_summary if options.summary else _all if options.all else _one)(options, signals)
     except (BadInput, DaemonError) as error:
         if not signals.number:
             _mention(told(error))
@@ -149,6 +148,17 @@ def _judge(options: argparse.Namespace) -> OwnEngine | RemoteDaemon:
     return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
 
 
+@contextmanager
+def _stopped_by(signals: StoppedBySignals, options: argparse.Namespace) -> Iterator[OwnEngine | RemoteDaemon]:
+    """Return a context manager that yields a judge; a signal ends its work. While it is loaded, a signal ends the
+    process, because nothing was found yet.
+    """
+    with closing(_judge(options)) as judge:
+        signals.call(judge.stop)
+        with signals:
+            yield judge
+
+
 # The choice of games
 
 
@@ -222,11 +232,9 @@ def _analyzed(
     def show(done: int, total: int) -> None:
         line.show(f"{label}{done} of {plural(total, 'position')}")
 
-    signals.stop = interrupt
     try:
         return analyze_game(game, judge, _effort(options), show, lambda: signals.number != 0)
     finally:
-        signals.stop = lambda: None
         line.clear()
 
 
@@ -234,7 +242,7 @@ def _one(options: argparse.Namespace, signals: StoppedBySignals) -> None:
     if options.save:
         note_format(options.save)
     game = _chosen(options)
-    with closing(_judge(options)) as judge:
+    with _stopped_by(signals, options) as judge:
         analysis = _analyzed(options, game, judge, signals, "")
     if not analysis.steps:
         _mention("interrupted before anything was found")
@@ -259,7 +267,7 @@ def _all(options: argparse.Namespace, signals: StoppedBySignals) -> None:
         raise _nothing(options, "no game with moves")
     try:
         with (
-            closing(_judge(options)) as judge,
+            _stopped_by(signals, options) as judge,
             suppress(BrokenPipeError),
             Collection(options.json, options.csv, options.save, format, options.html, options.board) as collection,
         ):
@@ -277,7 +285,7 @@ def _summary(options: argparse.Namespace, signals: StoppedBySignals) -> None:
     player = find_player(games_in(options.words, _mention), options.player)
     wanted = [rated for rated in player.games if _has_moves(rated.game)]
     judged = []
-    with closing(_judge(options)) as judge:
+    with _stopped_by(signals, options) as judge:
         for number, rated in enumerate(wanted, 1):
             if signals.number:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
@@ -57,8 +58,9 @@ def main(arguments: list[str]) -> int:
         if options.out != "-" and extension_of(options.out) not in WRITERS:
             raise BadInput(f"{quoted(options.out)}: expected a file name that ends in .{', .'.join(WRITERS)}")
         check_writable("--out", options.out)
-        with signals, own_engine(options.threads, options.eval_file, book=False) as engine:
-            games = _games(options.files, options.player)
+        games = _games(options.files, options.player)
+        with own_engine(options.threads, options.eval_file, book=False) as engine, signals:
+            signals.call(engine.close)
             search = Search(engine, options.level, lambda: signals.number != 0)
             if options.lines:
                 lines = search.of_lines((game for game, _ in games), options.lines)
@@ -122,10 +124,14 @@ class _Spot(NamedTuple):
     gap: int = 0
 
 
+class _Stopped(Exception):
+    """The search was stopped."""
+
+
 class Search:
     """The search for exercises: first all positions at a low level, then those that look like exercises at ``level``.
 
-    ``stopped`` is asked between positions; once it returns true no more are searched.
+    Once ``stopped`` returns true, what the engine finds is dropped, and no more is searched: the engine may be closed.
     """
 
     def __init__(self, engine: Engine, level: int, stopped: Callable[[], bool]) -> None:
@@ -145,17 +151,17 @@ class Search:
         """Yield the exercises of games, each with the side whose moves are wanted (whether Black; None for both); each
         position once, mirrored or not.
         """
-        candidates = self._candidates(games)
         found = 0
-        for start in range(0, len(candidates), _AT_A_TIME):
-            if self._stopped():
-                break
-            self._line.show(f"{start} of {plural(len(candidates), 'candidate')} checked: {plural(found, 'exercise')}")
-            part = candidates[start : start + _AT_A_TIME]
-            self._checked += len(part)
-            for exercise in self._check(part):
-                found += 1
-                yield exercise
+        with suppress(_Stopped):
+            candidates = self._candidates(games)
+            for start in range(0, len(candidates), _AT_A_TIME):
+                checked = f"{start} of {plural(len(candidates), 'candidate')} checked"
+                self._line.show(f"{checked}: {plural(found, 'exercise')}")
+                part = candidates[start : start + _AT_A_TIME]
+                self._checked += len(part)
+                for exercise in self._check(part):
+                    found += 1
+                    yield exercise
         self._line.clear()
 
     def of_lines(self, games: Iterable[FileGame], side: str) -> Iterator[str]:
@@ -174,21 +180,32 @@ class Search:
                         moves.append(move)
                 position, line = position.after(move), line + move_text(move).lower()
         self._positions = len(found)
-        for position, (line, moves) in found.items():
-            if self._stopped():
-                return
-            self._line.show(f"{self._checked} of {plural(len(found), 'position')} searched")
-            after = [Board(board_text(position.after(move))) for move in moves]
-            side_to_move = Board(board_text(position)).side
-            answers = self._engine.analyze_many(after, level=self._level)
-            scores = {
-                move: MoverScore(int(answer.score.seen_by(side_to_move)))
-                for move, answer in zip(moves, answers, strict=True)
-            }
-            self._checked += 1
-            remark = f"after {line}" if line else "the start"
-            yield f"{problem_text(Problem(position, scores))} % {remark}\n"
+        with suppress(_Stopped):
+            for position, (line, moves) in found.items():
+                self._line.show(f"{self._checked} of {plural(len(found), 'position')} searched")
+                after = [Board(board_text(position.after(move))) for move in moves]
+                side_to_move = Board(board_text(position)).side
+                answers = self._analyses(after, self._level)
+                scores = {
+                    move: MoverScore(int(answer.score.seen_by(side_to_move)))
+                    for move, answer in zip(moves, answers, strict=True)
+                }
+                self._checked += 1
+                remark = f"after {line}" if line else "the start"
+                yield f"{problem_text(Problem(position, scores))} % {remark}\n"
         self._line.clear()
+
+    def _analyses(self, boards: Iterable[Board], level: int, multipv: int = 1) -> Iterator[Analysis]:
+        """Yield finished analyses of boards, in order. Raises `_Stopped`."""
+        try:
+            for analysis in self._engine.analyze_many(boards, level=level, multipv=multipv):
+                if self._stopped():
+                    raise _Stopped
+                yield analysis
+        except BadInput:
+            if self._stopped():
+                raise _Stopped from None
+            raise
 
     def _candidates(self, games: Iterable[tuple[FileGame, bool | None]]) -> list[_Spot]:
         waiting: deque[_Spot] = deque()
@@ -196,12 +213,10 @@ class Search:
 
         def boards() -> Iterator[Board]:
             for spot in self._spots(games):
-                if self._stopped():
-                    return
                 waiting.append(spot)
                 yield Board(board_text(spot.position))
 
-        for analysis in self._engine.analyze_many(boards(), level=_FIRST_LEVEL, multipv=2):
+        for analysis in self._analyses(boards(), _FIRST_LEVEL, 2):
             spot = waiting.popleft()
             gap = _gap(analysis, spot.move)
             if gap >= _LEAST:
@@ -231,14 +246,14 @@ class Search:
 
     def _check(self, spots: list[_Spot]) -> Iterator[Exercise]:
         boards = [Board(board_text(spot.position)) for spot in spots]
-        analyses = self._engine.analyze_many(boards, level=self._level, multipv=2)
+        analyses = self._analyses(boards, self._level, 2)
         clear = [
             (spot, analysis)
             for spot, analysis in zip(spots, analyses, strict=True)
             if _gap(analysis, spot.move) >= _LEAST
         ]
         after = [Board(board_text(spot.position.after(spot.move))) for spot, _ in clear]
-        answers = self._engine.analyze_many(after, level=self._level)
+        answers = self._analyses(after, self._level)
         for (spot, analysis), answer in zip(clear, answers, strict=True):
             best, second = (searched_move(analysis.board, line) for line in analysis.lines)
             score = MoverScore(int(answer.score.seen_by(analysis.board.side)))

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any, NamedTuple, Protocol
 
 from desdaemon.clients.errors import DaemonError
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.judgement import JudgedMove, PlayerSummary, SearchedMove, summary
 from desdaemon.protocol.games.records import GameRecord, black_score
@@ -97,9 +98,9 @@ def analyze_game(
 ) -> GameAnalysis:
     """Analyse every move of a game; ``effort`` has level, depth or time_ms, and book, for `Judge.judge`.
 
-    ``tell`` is called with the number of moves judged and that of all moves, passes left out. After a `DaemonError` or
-    a `KeyboardInterrupt` ``stopped`` is called: if it returns true, the analysis of the moves judged so far, perhaps
-    none, is returned; otherwise the exception is raised.
+    ``tell`` is called with the number of moves judged and that of all moves, passes left out. If the judge raises a
+    `DaemonError` or `BadInput` after ``stopped`` came to return true, the analysis of the moves judged so far, perhaps
+    none, is returned.
     """
     record = game.record
     total = sum(played.move != PASS for played in record.moves)
@@ -109,7 +110,7 @@ def analyze_game(
             for move in moves:
                 judged[move.ply] = move
                 tell(len(judged), total)
-    except (DaemonError, KeyboardInterrupt):
+    except (DaemonError, BadInput):
         if not stopped():
             raise
     steps = tuple(_steps(record, judged))

@@ -53,8 +53,11 @@ class OwnEngine:
         board = Board(board_text(record.initial)).play(moves_text([played.move for played in record.moves]))
         return self._engine.judge_game(board, book=effort["book"] == "use", **how)
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """End the work, and refuse more; a signal handler may call this."""
         self._engine.close()
+
+    close = stop
 
 
 class RemoteDaemon:
@@ -98,6 +101,10 @@ class RemoteDaemon:
             if analysed.ply is not None and analysed.ply not in best:
                 take(analysed.ply, analysed.moves[0])
         yield from map(judged, waiting)
+
+    def stop(self) -> None:
+        """End the work, and refuse more; a signal handler may call this."""
+        self._client.close_soon()
 
     def close(self) -> None:
         self._client.close()

@@ -142,7 +142,7 @@ def _held(asked: _Asked, options: argparse.Namespace) -> tuple[int, str]:
                 if options.book_results and ending.kind != "stopped":
                     # The match has ended its own process groups.
                     counting = ProcessGroups()
-                    signals.stop = counting.stop
+                    signals.call(counting.stop)
                     counted = count_games(options.book_results, list(_file_games(result)), options.journal, counting)
                     _mention(f"{plural(counted, 'game')} counted in {options.book_results}")
                 if result.failed and ending.kind == "finished":

@@ -24,13 +24,14 @@ from desdaemon.clients.match.results.scores import (
 from desdaemon.clients.programs import statistics
 from desdaemon.clients.programs.engine_process import EngineFault, command_text
 from desdaemon.clients.programs.engine_protocols import START_S, EngineClient, start_player
-from desdaemon.clients.programs.process_groups import SIGNALS_S, ProcessGroups
+from desdaemon.clients.programs.process_groups import ProcessGroups
 from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.interpreter import SIGNALS_S
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .page import MatchPage

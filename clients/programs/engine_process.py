@@ -16,8 +16,9 @@ from typing import IO, BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.interpreter import SIGNALS_S
 
-from .process_groups import GROUPS, SIGNALS_S, MatchStopped, ProcessGroups
+from .process_groups import GROUPS, MatchStopped, ProcessGroups
 
 OWN = "self"
 """Name of this program at the start of an engine's command line; it speaks GTP unless its options say otherwise."""

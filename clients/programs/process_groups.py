@@ -17,13 +17,6 @@ from typing import IO, Any
 
 from desdaemon.protocol.system import platform
 
-SIGNALS_S = 0.1
-"""Longest wait of the main thread, seconds.
-
-Python runs signal handlers only on the main thread, between two steps; a signal that comes just before a wait begins
-does not end the wait.
-"""
-
 END_S = 5.0
 """Longest wait for the end of a process that was killed, or of the guard: a system may fail to end one."""
 
@@ -130,7 +123,7 @@ def interrupt() -> None:
 
 
 class StoppedBySignals:
-    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, which the caller may replace.
+    """A context manager: in its block, SIGINT, SIGTERM or SIGHUP calls ``stop``, wherever the main thread is then.
 
     ``number`` is the first signal received, 0 before. A second signal raises `KeyboardInterrupt`. Ignored signals stay
     ignored. Outside the main thread signals are left as they are.
@@ -138,14 +131,22 @@ class StoppedBySignals:
 
     def __init__(self, stop: Callable[[], None] = lambda: None) -> None:
         self.number = 0
-        self.stop = stop
+        self._stop = stop
         self._before: dict[int, Any] = {}
+
+    def call(self, stop: Callable[[], None]) -> None:
+        """Have a signal call ``stop`` from now on; after a signal call it at once. A signal that comes meanwhile may
+        call it once more.
+        """
+        self._stop = stop
+        if self.number:
+            stop()
 
     def _arrived(self, number: int, frame: object) -> None:
         if self.number:
             raise KeyboardInterrupt
         self.number = number
-        self.stop()
+        self._stop()
 
     def __enter__(self) -> StoppedBySignals:
         if threading.current_thread() is threading.main_thread():

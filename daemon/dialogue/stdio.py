@@ -19,6 +19,7 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system.interpreter import SIGNALS_S
 
 from .dialects import BY_NAME, spoken
 from .dialects.text import PROMPT, UNUSABLE, TextDialect
@@ -48,8 +49,6 @@ STORING_S = 5.0
 
 _LOADED_LATER = ("numpy", "llvmlite.binding")
 """Libraries that look at standard input while they are loaded."""
-
-_SIGNAL_CHECK_S = 0.1
 
 
 def serve(
@@ -358,9 +357,7 @@ def run_beside_signals(
             # Within the `try`, because Ctrl-C may come before `start` returns.
             if thread.ident is None:
                 thread.start()
-            # Any thread may get the signal from the system, but Python runs the handler on this one, and only while it
-            # is awake.
-            while not done.wait(_SIGNAL_CHECK_S):
+            while not done.wait(SIGNALS_S):
                 pass
             break
         except KeyboardInterrupt:

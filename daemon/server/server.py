@@ -37,6 +37,7 @@ from desdaemon.protocol.commands.options import BUILTIN_BOOK, OPTIONS
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
+from desdaemon.protocol.system.interpreter import SIGNALS_S
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.version import __version__
@@ -64,7 +65,6 @@ JOBS_S = 2.5
 """Seconds in which cancelled book jobs may reach a consistent book during a shutdown."""
 
 SAVE_S = 300.0
-_SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
 _SWITCH_S = 0.0001
 """Switch interval of the interpreter, seconds.
@@ -283,8 +283,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
         logs.message(str(error), "desdaemon serve", level="error")
         return 1
     ending.start(server)
-    # Python runs signal handlers only on this thread, and a signal that another thread gets does not wake this one.
-    while not server.done.wait(_SIGNAL_CHECK_S):
+    while not server.done.wait(SIGNALS_S):
         pass
     leave(0)
 

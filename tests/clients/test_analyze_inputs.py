@@ -145,20 +145,21 @@ def test_a_signal_prints_what_was_found(number: signal.Signals, tmp_path: Path) 
 
 
 def test_an_interrupted_engine_judges_the_first_moves() -> None:
-    """Interrupted after some moves, as a signal does it, while the next ones are searched."""
+    """Stopped after some moves, as by a signal, while the next ones are searched."""
     moves = [played.move for played in random_game(2, 20).moves]
-    engine = OwnEngine(own_engine(2, "", book=False))
     told = []
 
     def interrupt(done: int, total: int) -> None:
         told.append((done, total))
         if done == 5:
-            raise KeyboardInterrupt
+            engine.stop()
 
-    with closing(engine):
-        game = FileGame(random_game(2, 20))
-        part = analyze_game(game, engine, {"depth": 3, "book": "ignore"}, interrupt, lambda: True)
+    game = FileGame(random_game(2, 20))
+    with closing(OwnEngine(own_engine(2, "", book=False))) as engine:
         whole = analyze_game(game, engine, {"depth": 3, "book": "ignore"}, lambda done, total: None)
+        part = analyze_game(game, engine, {"depth": 3, "book": "ignore"}, interrupt, lambda: True)
+        with pytest.raises(BadInput, match="closed"):
+            analyze_game(game, engine, {"depth": 3, "book": "ignore"}, interrupt, lambda: False)
     assert told == [(done, 20) for done in range(1, 6)]
     assert [step.move for step in part.steps] == moves[:5]
     assert [step.move for step in whole.steps] == moves

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 import referee
+from random_games import random_game
 from test_analyze import NASTY, Page, late_game
 
 from desdaemon.clients.analysis import exercises as command
-from desdaemon.protocol.games.bases import read_games, write_games
+from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem
 from desdaemon.protocol.othello.rules import PASS, canonical
@@ -171,6 +174,28 @@ def test_a_signal_leaves_what_was_found(
     assert command.main([base, "--threads", "1"]) == 130
     line = "stopped: no exercise was found in 0 games with 0 positions; 0 checked at level 16"
     assert capsys.readouterr().err == f"desdaemon exercises: {line}\n"
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("arguments", [[], ["--lines", "both"]])
+def test_a_signal_ends_a_search_that_runs(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be searched for days is left out."""
+    write_games(str(tmp_path / "game.pgn"), [FileGame(random_game(2, 20))])
+    check: Any = command.Engine.analyze_many
+
+    def long(engine: Any, boards: Any, **how: Any) -> Any:
+        if how["level"] == 60:
+            Timer(0.2, signal.raise_signal, (signal.SIGTERM,)).start()
+        return check(engine, boards, **how)
+
+    monkeypatch.setattr(command.Engine, "analyze_many", long)
+    file = str(tmp_path / "game.pgn")
+    assert command.main([file, "--threads", "1", "--level", "60", *arguments]) == 143
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("desdaemon exercises: stopped: no exercise was found in 1 game with ")
 
 
 def test_own_lines_are_exercises_with_their_moves_as_answers(
