@@ -44,7 +44,7 @@ PROGRAMS = {
 }
 MAIN = """import sys
 sys.argv[:1] = {words!r}
-from desdaemon.cli.main import program
+from desdaemon.__main__ import program
 sys.exit(program())
 """
 # Windows, but code in the format that LLVM loads there: what llvmlite itself compiles for.

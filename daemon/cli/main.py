@@ -20,6 +20,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.rows import SubCommand, load
 from desdaemon.protocol.system import interpreter, logs
 
+from . import INTERRUPTED
 from .arguments import UnusableFile, UsageError, configured
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from desdaemon.dialogue.commands.help import HelpPage
     from desdaemon.dialogue.session import Session
 
-OK, UNUSABLE, BAD_COMMAND_LINE, INTERRUPTED = 0, 1, 2, 130
+OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
 USAGES = (
     ("[OPTION ...]", "the text protocol on standard input and output"),
