@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from checkout import IMPORT, ROOT
+from live import converse
 from random_games import random_game, with_pass
 from test_analyze import NASTY, ExactJudge, Page, analysed, base, games, late_game  # noqa: F401
 
@@ -26,7 +27,7 @@ from desdaemon.clients.analysis.page import page
 from desdaemon.clients.analysis.reports import Collection, table, with_notes
 from desdaemon.clients.analysis.source import OwnEngine, own_engine
 from desdaemon.clients.errors import NoDaemon
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import MOST_COMPLAINTS, BadInput
 from desdaemon.protocol.games.bases import FileGame, parse_games, read_games, write_games
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_played, equivalents
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
@@ -376,3 +377,34 @@ def test_the_json_is_what_the_document_describes() -> None:
     shown = json.loads(re.findall(r"```json\n(.*?)```", part, re.DOTALL)[0])
     assert list(shown) == list(found["steps"][0])
     assert parse_moves(shown["line"])
+
+
+@pytest.mark.parametrize("content", ["", "A1A2\n", "junk\n"])
+@pytest.mark.parametrize("option", ["--list", "--all", "--game=1"])
+def test_a_file_without_games_is_a_failure(
+    content: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(content)
+    assert command.main([str(path), option]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_what_the_output_cannot_show_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_text('[Black "\u864e"]\n[White "Zo\u00eb"]\n\n1. F5 *\n', encoding="utf-8")
+    done = converse(b"", "analyze", str(path), "--list", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u864e - Zo\xeb" in done.stdout
+    done = converse(b"", "analyze", b"\xff\xfe.pgn".decode("utf-8", "surrogateescape"))
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_analyze_counts_complaints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "games.txt"
+    wrong.write_text("f5d6c3\n" + "f5f5\n" * 1234)
+    assert command.main([str(wrong), "--list"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == MOST_COMPLAINTS + 1
+    assert lines[-1].endswith(f"and {1234 - MOST_COMPLAINTS:,} more")

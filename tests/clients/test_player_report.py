@@ -15,9 +15,10 @@ from random_games import random_game
 from test_analyze import NASTY, Page
 
 from desdaemon.clients.analysis import analyze as command
+from desdaemon.clients.analysis import player
 from desdaemon.clients.analysis.player import find_player
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.formats import parse_game
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.games.records import GameRecord
@@ -251,3 +252,17 @@ def test_the_exact_spelling_of_a_name_wins() -> None:
     for name in ("ANN", "=Bo", "=anna"):
         with pytest.raises(BadInput):
             find_player(games, name)
+
+
+def test_a_report_refuses_more_games_than_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "three.txt"
+    path.write_text("f5d6c3\nf5f6e6\nf5f4e3\n")
+    monkeypatch.setattr(player, "MOST_GAMES", 2)
+    with pytest.raises(BadInput, match="expected at most 2 games"):
+        find_player(read_games(str(path)), "ann")
+
+
+def test_a_win_without_discs_counts_for_ratings(tmp_path: Path) -> None:
+    base = tmp_path / "base.sgf"
+    base.write_text("".join(f"(;GM[2]PB[Ann]PW[Bob]RE[{won}+R];B[fe];W[df])\n" for won in "BBW"))
+    assert find_player(read_games(str(base)), "Ann").rating > 1500

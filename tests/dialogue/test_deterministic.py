@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from random_games import random_boards
 
 from desdaemon.core.search.loader import build_engine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.session import Session
-from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.result import Line
 from desdaemon.protocol.commands.options import find_option
@@ -37,8 +37,8 @@ def compared(number: int, most_level: int) -> None:
     dice = random.Random(7)
     asked = []
     for _ in range(number):
-        [problem] = random_problems(1, dice.randint(8, 50), dice.getrandbits(20))
-        asked.append((*problem.position[:2], dice.randint(8, most_level)))
+        [board] = random_boards(1, dice.randint(8, 50), dice.getrandbits(20))
+        asked.append((*board, dice.randint(8, most_level)))
     first, *others = (answers(tasks, asked) for tasks in (1, 2, 3, 8))
     assert all(other == first for other in others)
 

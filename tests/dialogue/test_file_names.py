@@ -9,11 +9,9 @@ import pytest
 from dialogue import Dialogue
 from live import converse
 
-from desdaemon.clients.analysis import analyze
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configure
 from desdaemon.dialogue.text_sessions import checked_line
-from desdaemon.engine.bench.problems import read_problems
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
@@ -62,12 +60,12 @@ def test_a_game_is_loaded_by_any_name(name: str, home: Path) -> None:
 @pytest.mark.parametrize("name", ["~/a b.dat", '"~/a b.dat"', '"{home}/a b.dat"', "{home}/a b.dat"])
 def test_options_take_names_as_commands_do(name: str, home: Path) -> None:
     name = name.format(home=home)
-    settings = SessionSettings()
+    of_edax, settings = SessionSettings(), SessionSettings()
     ini, toml = home / "edax.ini", home / "config.toml"
     ini.write_text(f"eval-file = {name}\nbook-file {name}\n")
-    toml.write_text(f"games-file = '{name}'\n")
-    assert read_option_file(settings, str(ini))[1] == configure(settings, str(toml), "text")[1] == []
-    assert settings.eval_file == settings.book_file == settings.games_file == f"{home}/a b.dat"
+    toml.write_text(f"eval-file = '{name}'\n")
+    assert read_option_file(of_edax, str(ini))[1] == configure(settings, str(toml), "text")[1] == []
+    assert of_edax.eval_file == of_edax.book_file == settings.eval_file == f"{home}/a b.dat"
     dialogue = Dialogue()
     dialogue.say(f"eval-file {name}")
     assert dialogue.session.settings.eval_file == f"{home}/a b.dat"
@@ -90,8 +88,6 @@ def test_byte_order_marks_in_files(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(f"{MARK}level = 8\n", encoding="utf-8")
     assert configure(settings, str(tmp_path / "config.toml"), "text") == ({"level"}, [])
     assert settings.level == 8
-    (tmp_path / "x.obf").write_text(f"{MARK}{PROBLEM}\n", encoding="utf-8")
-    assert len(read_problems(tmp_path / "x.obf")) == 1
 
 
 def test_values_in_values_are_refused_in_a_line(tmp_path: Path) -> None:
@@ -117,7 +113,6 @@ def test_utf_16_in_files(encoding: str, tmp_path: Path) -> None:
     readers = (
         lambda: read_option_file(SessionSettings(), str(path)),
         lambda: configure(SessionSettings(), str(path), "text"),
-        lambda: read_problems(path),
     )
     for reader in readers:
         with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
@@ -154,25 +149,3 @@ def test_a_file_without_problems_is_a_failure(content: str, tmp_path: Path) -> N
     for command in ("script-to-obf", "select-hard"):
         assert "no problem found" in Dialogue().both(f"{command} {path} {target}")[1]
     assert target.read_text() == "as it was"
-
-
-@pytest.mark.parametrize("content", ["", "A1A2\n", "junk\n"])
-@pytest.mark.parametrize("option", ["--list", "--all", "--game=1"])
-def test_a_file_without_games_is_a_failure(
-    content: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text(content)
-    assert analyze.main([str(path), option]) == 1
-    assert capsys.readouterr().out == ""
-
-
-def test_what_the_output_cannot_show_is_escaped(tmp_path: Path) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_text('[Black "\u864e"]\n[White "Zo\u00eb"]\n\n1. F5 *\n', encoding="utf-8")
-    done = converse(b"", "analyze", str(path), "--list", PYTHONIOENCODING="latin-1")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\\u864e - Zo\xeb" in done.stdout
-    done = converse(b"", "analyze", b"\xff\xfe.pgn".decode("utf-8", "surrogateescape"))
-    assert done.returncode == 1
-    assert b"Traceback" not in done.stderr

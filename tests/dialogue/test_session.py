@@ -6,7 +6,6 @@ import itertools
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -202,14 +201,6 @@ def test_without_an_engine_in_time_book_check_plays_the_move_of_the_book() -> No
         asking.settings.move_time = 50
         assert asking.choose() == (37, None)
         assert asking.suggest(START, Limits(4, 100, time_ms=50)) == 37
-
-
-def test_a_stop_ends_the_wait_of_a_strength_for_the_engine() -> None:
-    asking = Session(SessionSettings(), Slow())
-    asking.settings.strength = 1500
-    Timer(0.05, lambda: asking.interrupt.stop(1, abandon=True)).start()
-    with pytest.raises(Abandoned):
-        asking.choose()
 
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:

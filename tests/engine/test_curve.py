@@ -103,14 +103,3 @@ def test_a_curve_moves_a_search_as_the_leaves_say(searcher_of: dict[float | None
         curved.clear()
         score = curved.search(*board, Limits(1)).lines[0].score
         assert score == max(-discs(curved, child) for child in children)
-
-
-def test_training_and_engine_mean_the_same(searcher_of: dict[float | None, Searcher], packed: np.ndarray) -> None:
-    from desdaemon.engine.training.fitting import curves, features, ridge
-
-    weights = ridge.unpack(packed.tobytes())
-    for board in BOARDS[:200]:
-        words = np.array([board], np.uint64)
-        sums = features.predict(features.index(words[:, 0], words[:, 1]), weights[60 - judge.empties(board)])
-        # The engine's weights are of eighths of a disc.
-        assert searcher_of[61.5].evaluate(*board) == pytest.approx(float(curves.scores(sums, 61.5)[0]), abs=1.5)

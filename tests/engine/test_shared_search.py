@@ -8,10 +8,10 @@ import threading
 import judge
 import pytest
 from lab.stress import THREADS, stress
-from lab.virtual_threads import Turns
+from random_games import random_boards
 from table_entries import check_entries
+from virtual_turns import Turns
 
-from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
@@ -41,7 +41,7 @@ def virtual(weights: Weights, threads: int, quantum: int, bits: int = 14) -> Sea
 
 
 def boards(seed: int, number: int, empties: int) -> list[judge.Board]:
-    return [problem.position[:2] for problem in random_problems(number, empties, seed)]
+    return random_boards(number, empties, seed)
 
 
 @pytest.mark.usefixtures("shared_low")
@@ -95,7 +95,7 @@ def test_more_threads_visit_few_nodes_more(weights: Weights) -> None:
     limits = Limits(16, Selectivity(73))
     alone, together = Searcher(hash_bits=18, weights=weights), virtual(weights, 32, 1000, bits=18)
     nodes = [0, 0]
-    for player, opponent, _ in (problem.position for problem in random_problems(4, 34, 92)):
+    for player, opponent in random_boards(4, 34, 92):
         for which, searcher in enumerate((alone, together)):
             searcher.clear()
             nodes[which] += searcher.search(player, opponent, limits).nodes

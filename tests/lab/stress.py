@@ -14,16 +14,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from random_games import random_boards
 from table_entries import check_entries
 
-from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import LOCAL_TABLE_EMPTIES
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.othello.notation import board_text
+from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -88,7 +88,7 @@ def stress(weights: Weights, number: int, seed: int = 1, progress: Callable[[Str
     begun = time.perf_counter()
     while found.solved < number:
         [empties] = dice.choices(tuple(_EMPTIES), tuple(_EMPTIES.values()))
-        [problem] = random_problems(1, empties, dice.getrandbits(30))
+        problem = _drawn(empties, dice)
         board = problem.position[:2]
         truth = alone.search(*board, _TO_THE_END)
         for threads in dice.sample(THREADS, min(len(THREADS), number - found.solved)):
@@ -148,12 +148,17 @@ def _check_full_width(searcher: Searcher, alone: Searcher, dice: random.Random) 
     A position has the same number of plies left wherever a search meets it, so that the score is one number. With
     deeper results in the table it is not: both tables are cleared first.
     """
-    [problem] = random_problems(1, dice.randint(22, 36), dice.getrandbits(30))
+    problem = _drawn(dice.randint(22, 36), dice)
     searcher.clear()
     alone.clear()
     board = problem.position[:2]
     scores = [each.search(*board, _FULL_WIDTH_LIMITS).lines[0].score for each in (searcher, alone)]
     return "" if scores[0] == scores[1] else board_text(problem.position)
+
+
+def _drawn(empties: int, dice: random.Random) -> Problem:
+    [board] = random_boards(1, empties, dice.getrandbits(30))
+    return Problem(Position(*board, True), {})
 
 
 def _check_tables(searcher: Searcher, judge: Searcher, problem: Problem, dice: random.Random) -> tuple[int, int]:

@@ -15,9 +15,6 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.book.explorer import build as making
-from desdaemon.book.explorer.build import build
-from desdaemon.clients.analysis import analyze, player
 from desdaemon.clients.programs import openings
 from desdaemon.clients.programs.openings import openings_of_file
 from desdaemon.dialogue.commands import bases as base_commands
@@ -47,21 +44,6 @@ def wrong(tmp_path: Path) -> Path:
     path = tmp_path / "games.txt"
     path.write_text("f5d6c3\n" + "f5f5\n" * WRONG)
     return path
-
-
-def test_analyze_counts_complaints(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert analyze.main([str(wrong), "--list"]) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == MOST_COMPLAINTS + 1
-    assert lines[-1].endswith(MORE)
-
-
-def test_the_index_counts_complaints(wrong: Path) -> None:
-    said: list[str] = []
-    account = build([str(wrong)], str(wrong.with_name("index")), said.append, lambda *_: None)
-    assert len(said) == MOST_COMPLAINTS + 1
-    assert said[-1] == MORE
-    assert account.games == 1
 
 
 def test_openings_count_complaints(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,14 +144,6 @@ def three(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_index_refuses_more_games_than_its_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "MOST_GAMES", 2)
-    target = three.with_name("index")
-    with pytest.raises(BadInput, match=r"three.txt\": an index has at most 2 games: make several"):
-        build([str(three)], str(target), lambda line: None, lambda *_: None)
-    assert not target.exists()
-
-
 def test_base_commands_refuse_more_games_than_their_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base_commands, "MOST_DIFFERENT", 2)
     target = three.with_name("out.txt")
@@ -178,13 +152,10 @@ def test_base_commands_refuse_more_games_than_their_limit(three: Path, monkeypat
     assert not target.exists()
 
 
-def test_openings_and_players_refuse_more_games_than_their_limits(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openings_refuse_more_games_than_their_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openings, "MOST_IN_FILE", 2)
     with pytest.raises(BadInput, match="expected at most 2 different openings"):
         openings_of_file(str(three))
-    monkeypatch.setattr(player, "MOST_GAMES", 2)
-    with pytest.raises(BadInput, match="expected at most 2 games"):
-        player.find_player(read_games(str(three)), "ann")
 
 
 def test_wrong_lines_after_a_game_are_not_kept(tmp_path: Path) -> None:

@@ -82,7 +82,6 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
 ]
 BEYOND: list[tuple[str, str, dict[str, Any], str]] = [
     ("too_large", "analyze", {"positions": [{"moves": "f5"}] * 801, "multipv": 5, "depth": 1}, "positions"),
-    ("too_large", "games.get", {"positions": [{}] * 81, "games": 50}, "games"),
 ]
 
 

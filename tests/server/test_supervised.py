@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lab import restarts, storm
 from served import PATIENCE_S, REAL, ROOT, Served, serving
 from waits import until
 
 from desdaemon.clients import Client, ConnectionLost
-from desdaemon.clients.bench import daemon
 from desdaemon.server.supervisor import Policy, RestartDecision
 
 # --- the policy
@@ -147,31 +145,6 @@ def test_the_supervisor_itself_stays_small() -> None:
     code = "import sys, desdaemon.cli.serve, desdaemon.server.supervisor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert not {"numpy", "msgpack", "zmq", "desdaemon.server.server"} & set(done.stdout.split()), done.stderr
-
-
-# --- the benches that show what holds for hours
-
-
-@pytest.fixture
-def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The daemon of this checkout, whatever is installed."""
-    for module in (daemon, restarts):
-        monkeypatch.setattr(module, "PROGRAM", REAL)
-    monkeypatch.chdir(ROOT)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("checkout")
-def test_kills_under_load_are_hardly_noticed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert restarts.main(["--minutes", "0.6", "--interval", "6"]) == 0
-    assert "kills" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("checkout")
-def test_a_storm_of_two_minutes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert storm.main(["--minutes", "2", "--connections", "500"]) == 0
-    assert "answers were checked" in capsys.readouterr().out
 
 
 def test_many_connections_that_come_and_go_leave_nothing(tmp_path: Path) -> None:

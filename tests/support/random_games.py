@@ -8,6 +8,7 @@ import random
 import referee
 
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
 
@@ -36,3 +37,24 @@ def with_pass() -> GameRecord:
         for game in (random_game(seed, 99) for seed in range(100))
         if any(played.move == PASS for played in game.moves[:-1])
     )
+
+
+def random_boards(number: int, empties: int, seed: int) -> list[tuple[int, int]]:
+    """Boards (mover, opponent) with a legal move and so many empty squares, from random play."""
+    dice = random.Random(seed)
+    found: list[tuple[int, int]] = []
+    while len(found) < number:
+        player, opponent = rules.START
+        while legal := rules.legal_moves(player, opponent) or rules.legal_moves(opponent, player):
+            if not rules.legal_moves(player, opponent):
+                player, opponent = opponent, player
+            if (player | opponent).bit_count() >= 64 - empties:
+                break
+            moves = rules.squares(legal)
+            move = moves[int(dice.random() * len(moves))]
+            turned = rules.flips(player, opponent, move)
+            player, opponent = opponent ^ turned, player | turned | 1 << move
+        else:
+            continue
+        found.append((player, opponent))
+    return found

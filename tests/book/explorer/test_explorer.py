@@ -16,7 +16,7 @@ from random_games import OTHER_START, random_game, with_pass
 
 from desdaemon.book.explorer import build, index
 from desdaemon.book.explorer.index import Filter, GamesIndex, NoIndex, Played
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import MOST_COMPLAINTS, BadInput
 from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.records import GameRecord, black_score
 from desdaemon.protocol.othello.notation import START, parse_board, parse_move
@@ -293,3 +293,31 @@ def test_an_empty_game_counts_nowhere(tmp_path: Path) -> None:
     made = made_of([tmp_path / "a.ggf"], tmp_path)
     assert len(made.games) == 2
     assert [move.games for move in made.look_up(*START[:2]).moves] == [1]
+
+
+def test_the_index_counts_complaints(tmp_path: Path) -> None:
+    wrong = tmp_path / "games.txt"
+    wrong.write_text("f5d6c3\n" + "f5f5\n" * 1234)
+    said: list[str] = []
+    account = build.build([str(wrong)], str(wrong.with_name("index")), said.append, lambda *_: None)
+    assert len(said) == MOST_COMPLAINTS + 1
+    assert said[-1] == f"and {1234 - MOST_COMPLAINTS:,} more"
+    assert account.games == 1
+
+
+def test_an_index_refuses_more_games_than_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    three = tmp_path / "three.txt"
+    three.write_text("f5d6c3\nf5f6e6\nf5f4e3\n")
+    monkeypatch.setattr(build, "MOST_GAMES", 2)
+    target = three.with_name("index")
+    with pytest.raises(BadInput, match=r"three.txt\": an index has at most 2 games: make several"):
+        build.build([str(three)], str(target), lambda line: None, lambda *_: None)
+    assert not target.exists()
+
+
+def test_a_win_without_discs_counts_in_the_index(tmp_path: Path) -> None:
+    base = tmp_path / "base.sgf"
+    base.write_text("".join(f"(;GM[2]PB[Ann]PW[Bob]RE[{won}+R];B[fe];W[df])\n" for won in "BBW"))
+    build.build([str(base)], str(tmp_path / "games.index"), pytest.fail, lambda *told: None)
+    (move,) = GamesIndex(str(tmp_path / "games.index")).look_up(*START[:2]).moves
+    assert (move.wins, move.draws, move.losses) == (2, 0, 1)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from threading import Timer
+
 import pytest
 from dialogue import Dialogue
+from test_session import Slow
 
-from desdaemon.core.search.loader import EngineFailure
+from desdaemon.core.search.loader import Abandoned, EngineFailure
+from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.session import Session
 from desdaemon.engine.people import moves as people
 from desdaemon.protocol.othello import rules
 
@@ -68,3 +73,11 @@ def test_an_engine_that_cannot_play_so_says_why(monkeypatch: pytest.MonkeyPatch)
     dialogue = Dialogue()
     dialogue.say("strength 1500")
     assert "policy.xz: can't be read" in "".join(dialogue.both("go"))
+
+
+def test_a_stop_ends_the_wait_of_a_strength_for_the_engine() -> None:
+    asking = Session(SessionSettings(), Slow())
+    asking.settings.strength = 1500
+    Timer(0.05, lambda: asking.interrupt.stop(1, abandon=True)).start()
+    with pytest.raises(Abandoned):
+        asking.choose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lab import restarts, storm
 from served import REAL, ROOT
 
 from desdaemon.clients.bench import daemon, server
@@ -13,7 +14,8 @@ from desdaemon.clients.bench import daemon, server
 @pytest.fixture(autouse=True)
 def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """The daemon of this checkout, whatever is installed."""
-    monkeypatch.setattr(daemon, "PROGRAM", REAL)
+    for module in (daemon, restarts):
+        monkeypatch.setattr(module, "PROGRAM", REAL)
     monkeypatch.chdir(ROOT)
 
 
@@ -33,3 +35,15 @@ def test_a_daemon_that_does_not_start_is_one_line(
     assert server.main(["--only", "ping"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.slow
+def test_kills_under_load_are_hardly_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert restarts.main(["--minutes", "0.6", "--interval", "6"]) == 0
+    assert "kills" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_storm_of_two_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert storm.main(["--minutes", "2", "--connections", "500"]) == 0
+    assert "answers were checked" in capsys.readouterr().out

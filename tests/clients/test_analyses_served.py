@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from random_games import random_game
-from served import Served
+from served import Served, serving
 
 from desdaemon.clients import Client
 from desdaemon.clients.analysis import analyze as command
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.othello.rules import PASS
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("d")) as served:
+        yield served
 
 
 def test_a_game_is_analysed_by_a_running_daemon(
