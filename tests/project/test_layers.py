@@ -42,11 +42,7 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
-<<<<<<< HEAD
-    engine.training.count  cluster  batches  engine.people  engine.reasons  book.explorer  book.site
-=======
-    engine.training.count  cluster  engine.people  engine.reasons  book.explorer  book.judge  book.site
->>>>>>> 23788068 (book: book judge lets two books play each other by one engine)
+    engine.training.count  cluster  batches  engine.people  engine.reasons  book.explorer  book.judge  book.site
     guis  clients.mcp  clients.http_api  extras  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
