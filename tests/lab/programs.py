@@ -31,10 +31,10 @@ from desdaemon.protocol.system import platform
 
 _MOST_MB = 400
 """Memory that a program may take whatever it is given; without a file it takes 60 to 180."""
-_SLOW_S = 120.0
-"""Seconds within which a refusal comes and a signal ends a program, on a machine that does much else."""
-_ACT_S = 5.0
-_ANSWER_S = 30.0
+_SLOW_S = 240.0
+"""Seconds within which a refusal comes, a signal ends a program and the board answers, on a busy machine."""
+_STOPPED = (0, 1, -signal.SIGTERM)
+"""The statuses of a program that a signal ends, perhaps while it still starts."""
 _BOMB_PARTS, _BOMB_PART = 200, 1 << 20
 """Bombs of 200 MiB are packed parts in a row: packing them whole takes minutes, and memory that a child begins with."""
 _SECRET = b"secret-word\n"
@@ -141,7 +141,7 @@ class Programs:
         """A game server that says nothing, nonsense or too much, that does not read, or that hangs up."""
         arguments = ["--login", "alice", "--password-file", "token", "--accept", "*", "--log", "/dev/null"]
         with _server(dice, _GREETINGS) as port:
-            self._ended("ggs", ["ggs", f"127.0.0.1:{port}", *arguments], 8 + 8 * dice.random(), (0, 1))
+            self._ended("ggs", ["ggs", f"127.0.0.1:{port}", *arguments], 8 + 8 * dice.random(), _STOPPED)
 
     def serve_bots(self, dice: random.Random) -> None:
         """A site that does the same to the bot, under HTTP."""
@@ -155,7 +155,7 @@ class Programs:
         )
         with _server(dice, heads) as port:
             arguments = ["bot", "token", "--accept", "people", "--server", f"http://127.0.0.1:{port}"]
-            self._ended("bot", arguments, 8 + 8 * dice.random(), (0, 1))
+            self._ended("bot", arguments, 8 + 8 * dice.random(), _STOPPED)
 
     def watch(self, dice: random.Random) -> None:
         """Links, pipes, devices and holes in a folder of pages: none is served, and the page beside them is."""
@@ -172,7 +172,7 @@ class Programs:
         with contextlib.ExitStack() as open_:
             for _ in range(dice.randrange(50, 300)):
                 with contextlib.suppress(OSError):
-                    peer = open_.enter_context(socket.create_connection(("127.0.0.1", self._board.port), _ANSWER_S))
+                    peer = open_.enter_context(socket.create_connection(("127.0.0.1", self._board.port), _SLOW_S))
                     peer.sendall(dice.choice((b"", b"GET /socket HTTP/1.1\r\n", b"GET / HTTP", dice.randbytes(200))))
             time.sleep(dice.random())
             self._board_answers()
@@ -205,12 +205,13 @@ class _WatchedBoard:
         with (watched / "game-4.html").open("wb") as hole:
             hole.truncate(8 << 30)
         arguments = ["web", "--no-browser", "--listen", ":0", "--watch", str(watched), endpoint]
-        self.process = subprocess.Popen(
-            [*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        assert self.process.stdout
-        self._address = self.process.stdout.readline().decode().strip()
-        where, _, self._token = self._address.partition("?token=")
+        until, address = time.monotonic() + _SLOW_S, ""
+        # It waits for a few seconds only for a daemon to answer, and here everything else begins at the same time.
+        while not address and time.monotonic() < until:
+            self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            assert self.process.stdout
+            address = self.process.stdout.readline().decode().strip()
+        where, _, self._token = address.partition("?token=")
         self.port = int(where.strip("/").rpartition(":")[2])
         self._cookie = ""
 
@@ -224,13 +225,13 @@ class _WatchedBoard:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         try:
-            self.process.wait(_ANSWER_S)
+            self.process.wait(_SLOW_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
 
     def get(self, path: str) -> tuple[int, bytes]:
         """Return status and body of a request as a browser makes it."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_ANSWER_S)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_SLOW_S)
         try:
             connection.request("GET", path, headers={"Cookie": self._cookie})
             answer = connection.getresponse()

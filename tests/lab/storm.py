@@ -397,7 +397,7 @@ def main(arguments: list[str]) -> int:
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
                     deeds = foe.communicate(timeout=_PATIENCE_S)[0].decode()
-                    acts = programs.communicate(timeout=_PATIENCE_S)[0].decode()
+                    acts = programs.communicate(timeout=2 * _PATIENCE_S)[0].decode()
                 finally:
                     # And the processes that they have started, stopped ones too.
                     platform.end_group(foe)
