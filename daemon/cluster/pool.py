@@ -88,7 +88,8 @@ class ClusterSearches:
     ) -> None:
         """``own`` is the identity that workers must have. ``here`` answers a search in this process; it returns None
         after a stop. It is called on ``local`` threads, which help the workers, and on the caller's thread for searches
-        that the cluster cannot do and for those to which two workers gave different answers.
+        that the cluster cannot do, for checks of a worker alone, and for those to which two workers gave different
+        answers.
 
         A search's table has 2 to the power ``hash_bits`` entries at most. ``note`` is called once for each thing that a
         person should know. ``figures`` is called each second with the number of workers, their slots, and the part of
@@ -217,7 +218,13 @@ class ClusterSearches:
 
     def _submit(self, batch: SearchBatch) -> None:
         right = {address: name for address, name in self._addresses.items() if name not in self._barred}
-        usable = [address for address, name in right.items() if name != batch.avoided] or list(right)
+        usable = [address for address, name in right.items() if name != batch.avoided]
+        if batch.check and not usable:
+            # A worker alone would confirm itself.
+            self._helping.add(batch.number)
+            self._search_here(batch)
+            return
+        usable = usable or list(right)
         restricted = usable if len(usable) < len(self._addresses) else None
         future = self._client.submit(
             remote.search_batch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from desdaemon.cluster.identity import resource_of
-from desdaemon.cluster.pool import ClusterSearches
-from desdaemon.cluster.window import Search, WorkerAnswer
+from desdaemon.cluster.pool import ClusterSearches, Line
+from desdaemon.cluster.window import CHECK_EVERY, Search, WorkerAnswer
 
 OWN = "0123456789ab-ba9876543210"
 SLOTS = 200
@@ -50,3 +51,41 @@ def test_a_worker_that_says_nothing_is_named_each_time_it_begins_to(monkeypatch:
         cluster._look()
         assert len(notes) == named, seconds
     assert "worker one has been silent for 10 s: after 30 to 60 s" in notes[0]
+
+
+class LyingClient(IdleClient):
+    """A client whose worker answers everything at once with the same wrong score."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_seen = 1.0
+
+    loop = SimpleNamespace(add_callback=lambda call, *arguments: asyncio.run(call(*arguments)))
+
+    def submit(self, function: object, job: str, bits: int, searches: tuple[Search, ...], **_: object) -> Any:
+        found = "one", [WorkerAnswer((19, 64), 1.0)] * len(searches)
+        future = SimpleNamespace(found=found, release=lambda: None)
+        future.add_done_callback = lambda done: done(future)
+        return future
+
+    async def gather(self, future: Any, *, asynchronous: bool) -> Any:
+        return future.found
+
+
+def test_a_worker_alone_that_lies_is_found_by_the_owner() -> None:
+    notes: list[str] = []
+    asked: list[Search] = []
+
+    def here(search: Search) -> WorkerAnswer:
+        asked.append(search)
+        return WorkerAnswer((19, 2), 1.0)
+
+    def line(search: Search) -> Line[object]:
+        answer = yield search
+        return answer and answer.found
+
+    cluster = ClusterSearches(LyingClient(), OWN, here, hash_bits=18, note=notes.append)  # type: ignore[arg-type]
+    searches = [Search(1 << 27, 1 << 28, 1)] * CHECK_EVERY
+    assert list(cluster.follow(map(line, searches))) == [(19, 64)] * CHECK_EVERY
+    assert any(note.startswith("cluster: worker one answered (19, 64)") for note in notes)
+    assert len(asked) == 2
