@@ -27,6 +27,7 @@ _CALL_S = 30.0
 _MOST_ADDRESSES = 4
 _MOST_UNSENT = 1 << 18
 """Most bytes that wait for the server to read them."""
+_CLOSED = "the server has ended the connection"
 PROGRAM = "desdaemon ggs"
 
 Event = Callable[[], Iterable[Instruction]]
@@ -148,7 +149,7 @@ class ServerSession:
             while data := await reader.read(1 << 16):
                 self._hear(call, blocks.feed(data))
             self._hear(call, blocks.end())
-            failure = "the server has ended the connection"
+            failure = _CLOSED
         except Exception as error:
             failure = _described(error)
         finally:
@@ -232,7 +233,8 @@ def _described(error: Exception) -> str:
         case UnicodeError():
             return "not the name of a host"
         case OSError():
-            return error.strerror or str(error) or "no answer"
+            # Where the server closes within the handshake of TLS the error has no text.
+            return error.strerror or str(error) or _CLOSED
     return f"{type(error).__name__}: {error}"
 
 

@@ -345,6 +345,21 @@ def test_a_server_that_cannot_encrypt_hears_nothing() -> None:
     run(scene())
 
 
+def test_a_server_that_closes_within_the_handshake_of_tls_is_told() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1 << 14)
+        writer.close()
+
+    async def scene() -> None:
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as listening:
+            port = listening.sockets[0].getsockname()[1]
+            place, player = Outside("127.0.0.1", port, tls=True), Player("a", "x", ANY, Wishes())
+            told = await ServerSession(place, player, Thinker(SessionSettings(), 0), print_text).run()
+            assert re.search("the server has ended the connection|Connection reset by peer", told)
+
+    run(scene())
+
+
 @pytest.mark.parametrize("resuming", ["alice", "bob", "--resume"])
 def test_a_match_that_a_lost_connection_adjourned_is_resumed_when_asked_for(
     resuming: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
