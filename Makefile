@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test test-core test-all dist installs windows-zip arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
+.PHONY: docs help run web warmup compiled test test-core test-all dist installs windows-zip windows arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -28,6 +28,7 @@ help:
 	@echo "make dist        the source archive, the wheel and an SBOM in dist/, reproducible and checked"
 	@echo "make installs    install those with uv, pipx, pip --user and from the archive, without a network"
 	@echo "make windows-zip  a zip for Windows that needs nothing installed, in build/windows"
+	@echo "make windows     run that zip under Wine and compare it with Linux (ARGS='prefix book' names steps)"
 	@echo "make test-all    the small suites with the Pythons that are here, the oldest and the newest libraries"
 	@echo "make arm64       compile, search, grow a book and serve as an emulated ARM64 machine (root, an hour)"
 	@echo "make clean       remove what make has made, compiled code excepted"
@@ -195,6 +196,11 @@ installs: dist
 windows-zip: dist
 	@mkdir -p build/windows
 	@$(BIN)/python .ci/windows_zip.py dist/*.whl build/windows
+
+# Needs Debian's package wine. ARGS='prefix book' names steps, TESTS=tests/book the tests; docs/windows.md says more.
+windows: windows-zip
+	@mkdir -p build/wine
+	@bash -o pipefail -c '$(BIN)/python .ci/wine.py build/windows/*.zip build/wine $(ARGS) 2>&1 | tee build/wine/log'
 
 # ARGS='3.11:oldest' picks a cell; build/matrix has the logs.
 test-all: $(TOOLS)/.installed

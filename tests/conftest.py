@@ -18,6 +18,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 
+import windows_failures
 from checkout import SHARED
 
 # Tests take helpers from tests in other folders, whichever of them are run.
@@ -58,6 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("posix"):
                 item.add_marker(pytest.mark.skip(reason="needs POSIX"))
+            elif reason := windows_failures.reason(item.nodeid):
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
     tests = Path(__file__).parent
     ranks = {name: rank for rank, name in enumerate(_FOLDERS)}
     items.sort(key=lambda item: ranks.get(item.path.relative_to(tests).parts[0], len(ranks)))

@@ -216,6 +216,7 @@ def grown(growth: Growth, games: Path, name: Path) -> tuple[str, list[Path]]:
     return "\n".join([*lines, ""]), exports
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
 @pytest.mark.parametrize("name", GROWTHS)
 def test_the_book_is_that_of_one_thread(
@@ -264,6 +265,7 @@ def by_one_thread(problems: Path) -> list[tuple[str, ...]]:
     return rows
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
 def test_problems_are_solved_as_by_one_thread(
     trouble: Callable[[Cluster, subprocess.Popen[str]], None],

@@ -22,12 +22,14 @@ def test_a_need_is_seen_through_helpers_and_fixtures(tmp_path: Path) -> None:
     path.write_text(
         f"@pytest.fixture\ndef pipe(): {need}\n"
         "def helper(): return pipe\n"
+        "PROGRAM = 'import resource'\n"
+        "def test_by_program(): PROGRAM\n"
         "def test_by_fixture(pipe): pass\n"
         "def test_by_helper(): helper()\n"
         "def test_neither(): pass\n"
         f"@pytest.mark.posix\ndef test_marked(): {need}\n"
     )
-    assert unmarked(path) == ["test_by_fixture", "test_by_helper"]
+    assert unmarked(path) == ["test_by_program", "test_by_fixture", "test_by_helper"]
     path.write_text("import pty\ndef test_it(): pass\n")
     assert unmarked(path) == ["test_it.py"]
     path.write_text("import pty\npytestmark = pytest.mark.posix\ndef test_it(): pass\n")

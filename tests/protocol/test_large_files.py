@@ -94,6 +94,7 @@ def read_within(path: Path, megabytes: int) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.posix
 def test_lines_take_no_more_memory_than_their_text(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_bytes(b"#\n" * (4 << 20) + b"f5d6c3\n")
@@ -110,6 +111,7 @@ LONG_GAMES = {
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("format", LONG_GAMES)
 def test_a_large_file_takes_no_more_memory_than_its_games(format: str, tmp_path: Path) -> None:
     path = tmp_path / f"games.{format}"
@@ -158,12 +160,14 @@ def test_openings_refuse_more_games_than_their_limit(three: Path, monkeypatch: p
         openings_of_file(str(three))
 
 
+@pytest.mark.posix
 def test_wrong_lines_after_a_game_are_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_bytes(b"f5d6c3\n" + b"?\n" * 150_000)
     assert read_within(path, 40) == "1 150000"
 
 
+@pytest.mark.posix
 def test_a_packed_file_that_holds_too_much_is_refused(tmp_path: Path) -> None:
     """180 MiB of tiny games, packed just below the ratio that is accepted."""
     path = tmp_path / "games.txt.gz"

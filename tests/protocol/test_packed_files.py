@@ -60,6 +60,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("arguments", "typed"), COMMANDS, ids=[" ".join(command).strip() for command in COMMANDS])
 def test_no_command_is_held_up_by_one(bombs: dict[str, Path], tmp_path: Path, arguments: str, typed: str) -> None:
     """In an address space of 1 GiB, which a prompt with its threads needs a third of."""

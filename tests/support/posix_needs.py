@@ -9,8 +9,8 @@ from pathlib import Path
 MODULES = {"fcntl", "pty", "termios", "resource", "pwd", "grp"}
 NEEDS = re.compile(
     r"\b(mkfifo|openpty|os\.fork|setsid|getuid|geteuid|killpg|preexec_fn|SIGKILL|SIGHUP|SIGSTOP|SIGCONT|symlink_to|"
-    r"os\.symlink|start_new_session|st_mode|AF_UNIX|setrlimit|umask|add_signal_handler)\b|#!/bin/sh|/proc/|"
-    r"/dev/(?:full|null|zero|stdin|fd)|\bchmod\(|\"sh\", \"-c\"|\bSIGINT\)|sh -c"
+    r"os\.symlink|start_new_session|st_mode|AF_UNIX|setrlimit|umask|add_signal_handler|import resource)\b|"
+    r"#!/bin/sh|/proc/|/dev/(?:full|null|zero|stdin|fd)|\bchmod\(|\"sh\", \"-c\"|\bSIGINT\)|sh -c"
 )
 """What only POSIX has, as it stands in a test."""
 
@@ -18,8 +18,8 @@ MARK = "pytest.mark.posix"
 
 
 def unmarked(path: Path) -> list[str]:
-    """Return the tests of a file that need POSIX by themselves, or by a function of the file that they name, and do not
-    say so. A file that imports a module of POSIX says so as a whole.
+    """Return the tests of a file that need POSIX by themselves, or by a function or a constant of the file that they
+    name, and do not say so. A file that imports a module of POSIX says so as a whole.
     """
     source = path.read_text("utf-8")
     tree = ast.parse(source)
@@ -27,7 +27,13 @@ def unmarked(path: Path) -> list[str]:
         return []
     if any(isinstance(node, ast.Import) and {alias.name for alias in node.names} & MODULES for node in tree.body):
         return [path.name]
-    parts = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    parts: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            parts[node.name] = node
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            # The programs of children, as text.
+            parts[node.targets[0].id] = node
     texts = {name: ast.get_source_segment(source, node) or "" for name, node in parts.items()}
     names = {name: {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} for name, node in parts.items()}
     for name, node in parts.items():
@@ -41,5 +47,6 @@ def unmarked(path: Path) -> list[str]:
         for name, node in parts.items()
         if name in needing
         and name.startswith("test_")
+        and isinstance(node, ast.FunctionDef)
         and not any(MARK in ast.unparse(one) for one in node.decorator_list)
     ]
