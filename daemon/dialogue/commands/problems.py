@@ -242,6 +242,8 @@ def _solve(
         if result is None:
             session.engine(search).searcher.clear()
             limits = session.limits(position)
+            if shown:
+                table.foretell(position, limits, f"problem {number}, {position.empties} empty squares, ")
             result = session.search(position, limits, progress=table.progress, attempts=table.attempts)
         tally.nodes += result.nodes
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)

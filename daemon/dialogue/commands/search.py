@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.dialogue.clock import speedup
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.dialects import edax
@@ -16,12 +17,17 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, opposite
+from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from desdaemon.core.search.loader import Progress
+    from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
 
 MOST_HINTS = 60
+LONG_S = 2.0
+"""Seconds that a search takes of which it is told beforehand."""
 
 
 class SearchTable:
@@ -42,6 +48,22 @@ class SearchTable:
         """The line printed last, by rank."""
         self._spent: dict[int, tuple[int, float]] = {}
         """Nodes and ms of all iterations so far, by rank of the line."""
+        self._progress = ProgressLine(wanted=not context.session.remote)
+
+    def foretell(self, position: Position, limits: Limits, what: str = "") -> None:
+        """At a terminal, show after ``what`` how long a search to the end takes, if that is long, until a row is
+        printed. Waits until the engine is loaded.
+        """
+        exact = limits.depth >= position.empties and limits.selectivity == Selectivity.FULL
+        if not exact or limits.nodes or limits.time_ms or not self._progress.live:
+            return
+        from .solve_time import nodes_a_second, nodes_to_solve, told
+
+        # The speed is measured by kernels that the engine has loaded.
+        self._context.session.engine()
+        seconds = nodes_to_solve(position) / nodes_a_second() / speedup(self._settings.threads)
+        if seconds >= LONG_S:
+            self._progress.show(f"{what}search to the end: {told(seconds)}")
 
     def progress(self, index: int, line: Line) -> None:
         """At verbosity 2 or more, print a finished iteration of the line with rank ``index``, if it has at least the
@@ -81,6 +103,7 @@ class SearchTable:
 
     def row(self, row: edax.SearchRow, note: str = "") -> None:
         """Print a row with ``note`` after it."""
+        self._progress.clear()
         line = self._form(row, self._settings.width)
         self._context.say(f"{line} {note}" if note else line)
 
@@ -99,6 +122,7 @@ def go(context: CommandContext, argument: str) -> None:
     def on_search() -> None:
         if verbose:
             context.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+            table.foretell(position, session.limits(position))
 
     move, result = session.choose(table.progress, on_search, table.attempts)
     if verbose and result:
@@ -126,10 +150,13 @@ def hint(context: CommandContext, argument: str) -> None:
         rest = position.moves & ~sum(1 << move for move in book_moves if move != PASS)
         wanted -= len(book_moves)
         if wanted > 0 and (rest or not book_moves):
+            limits, number = session.limits(position), min(wanted, max(1, rest.bit_count()), MOST_HINTS)
+            if verbose and number == 1:
+                table.foretell(position, limits)
             result = session.search(
                 position,
-                session.limits(position),
-                multipv=min(wanted, max(1, rest.bit_count()), MOST_HINTS),
+                limits,
+                multipv=number,
                 allow=rest if book_moves else rules.FULL,
                 progress=table.progress,
                 attempts=table.attempts,
