@@ -49,7 +49,7 @@ _STRAYS = SEGMENTS // 4
 """Number of segments outside the index's block above which all are gathered again."""
 
 _TURN_S = 0.002
-_PAUSE_S = 50e-6
+PAUSE_S = 50e-6
 
 # Words of the context that the kernels know a table by.
 CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_CAPACITY, ROW_CAPACITY, _FULL, _RESULTS, _GUARD = (
@@ -315,7 +315,7 @@ class TableMemory:
                 yield start, min(count, start + step)
             if time.monotonic() - begun > _TURN_S:
                 # The lock is not fair: without a pause this thread would hold it all the time.
-                time.sleep(_PAUSE_S)
+                time.sleep(PAUSE_S)
                 begun = time.monotonic()
 
     def grow_wide(self) -> None:

@@ -30,6 +30,9 @@ MOST_KEPT = 20_000
 WHILE_CHANGING_S = 0.2
 """Seconds that a reply stays cached while a job may be changing the book."""
 
+GRADING_SHARE = 10
+"""While a job may be changing the book, grades are used this many times as long as they took to compute."""
+
 _AT_ONCE = 500
 _ATTEMPTS = 2
 _NOTHING = Prepared({"found": False})
@@ -45,6 +48,7 @@ class Looks:
         self._jobs = books.jobs
         self._kept: dict[tuple[int, int, bool], Prepared] = {}
         self._grades: Grades | None = None
+        self._graded_until = 0.0
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
         self._loaded = False
@@ -74,17 +78,18 @@ class Looks:
         replies[player, opponent, children] = data
 
     def _freshen(self) -> None:
-        """Drop cached replies after the end of a job or a change of the book, and every `WHILE_CHANGING_S` during a
-        job.
+        """Drop cached replies and grades after the end of a job or a change of the book; during a job, replies every
+        `WHILE_CHANGING_S` and grades when that costs little (`GRADING_SHARE`).
         """
-        stamp = (self._books.book, self._jobs.ended)
-        changing = self._jobs.active and time.monotonic() >= self._until
+        stamp, now = (self._books.book, self._jobs.ended), time.monotonic()
+        changing = self._jobs.active and now >= self._until
         if stamp == self._stamp and not changing:
             return
+        if stamp != self._stamp or now >= self._graded_until:
+            self._grades = None
         self._stamp = stamp
-        self._until = time.monotonic() + WHILE_CHANGING_S
+        self._until = now + WHILE_CHANGING_S
         self._kept = {}
-        self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
         """Compute the reply, with the legal moves if ``children``; None if the grades need more than ``most`` positions
@@ -112,13 +117,18 @@ class Looks:
 
         book = self._books.needed()
         grades = self._grades
+        begun = time.monotonic()
         if grades is None or grades.book is not book:
             grades = self._grades = Grades(book)
-        data = look_data(look, grades.grade(player, opponent, most))
-        if children:
-            moves = children_of(book, player, opponent, grades, most)
-            data["children"] = [child_data(child) for child in moves if child.kind]
-        return data
+            self._graded_until = begun
+        try:
+            data = look_data(look, grades.grade(player, opponent, most))
+            if children:
+                moves = children_of(book, player, opponent, grades, most)
+                data["children"] = [child_data(child) for child in moves if child.kind]
+            return data
+        finally:
+            self._graded_until += GRADING_SHARE * (time.monotonic() - begun)
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
         """Return the reply about a position, which may take seconds. Only for the thread of slow look-ups."""

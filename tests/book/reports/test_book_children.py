@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 import referee
@@ -15,6 +16,7 @@ from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, HUMAN_LEVEL, NO_SCORE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, reading
 from desdaemon.book.record import START, PositionEntry
+from desdaemon.book.reports import grade
 from desdaemon.book.reports.children import LEAF, LINK, UNKNOWN, children
 from desdaemon.book.reports.grade import LETTERS, Grades, Stale, TooMany
 
@@ -90,6 +92,38 @@ def test_grades_may_be_limited_and_go_on_where_they_were() -> None:
             attempts += 1
     assert found == expected
     assert attempts > 0
+
+
+def test_look_ups_have_their_turn_while_a_grade_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table's lock is held for some hundred positions at most, and not taken again at once."""
+    assert grade._STEP <= 512
+    monkeypatch.setattr(grade, "_STEP", 8)
+    book = shuffled(Rule.EDAX)
+    events: list[str] = []
+    whole = grade.kernels().grade_rows
+
+    class Lock:
+        def __enter__(self) -> None:
+            events.append("lock")
+
+        def __exit__(self, *error: object) -> None:
+            events.append("release")
+
+    def grade_rows(*arguments: int) -> int:
+        assert events[-1] == "lock"
+        assert arguments[-1] <= 8
+        answer: int = whole(*arguments)
+        return answer
+
+    grades = Grades(book)
+    monkeypatch.setattr(grade, "kernels", lambda: SimpleNamespace(grade_rows=grade_rows))
+    monkeypatch.setattr(grade, "time", SimpleNamespace(sleep=lambda seconds: events.append("pause")))
+    monkeypatch.setattr(book.table, "find", lambda *position: 0)
+    monkeypatch.setattr(book.table, "lock", Lock())
+    grades.flags(*START, 6)
+    turns = len(events) // 3
+    assert turns > 3
+    assert events == [*["lock", "release", "pause"] * turns, "lock", "release"]
 
 
 def test_grades_of_a_book_that_changed_are_of_no_use() -> None:
