@@ -15,7 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.notation import START, plain_moves
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore
 from desdaemon.protocol.system import files, packed
@@ -292,25 +292,30 @@ def claimed_result(text: str) -> BlackScore | None:
     """Return the result that a game's data claim, in the words of any format: ``-12.00:t``, ``B+R``, ``33-31``,
     ``1/2-1/2``. None if it is none, or cannot be.
     """
-    number = re.match(r"([+-]?\d{1,2})(?:\.0*)?(?:$|:)", text)
+    number = re.match(r"([+-]?\d{1,2})(?:\.0*)?(?:$|:(?!\s*\d))", text)
     return _possible(int(number[1])) if number else _result_in_words(text)
 
 
 def _result_in_words(text: str) -> BlackScore | None:
     """Return the result of a text that is no number alone: after moves such a number may be anything."""
-    words = "".join(text.lower().split()).strip("()")
-    discs = re.fullmatch(r"(\d{1,2})[-:](\d{1,2})", words)
+    words = "".join(plain_moves(text).lower().split()).strip("()")
+    words = re.sub(r"(?<=\d):(?=\d)", "-", words)
+    discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", words)
     if discs and int(discs[1]) + int(discs[2]) == 64:
         return BlackScore(int(discs[1]) - int(discs[2]))
-    won = re.fullmatch(r"(b|w|black|white)\+:?(?:(\d{1,2})(?:\.0*)?(?::[a-z])?|r|resign|t|time|f|forfeit)?", words)
+    won = _WON.fullmatch(words)
     if won:
         sign = 1 if won[1][0] == "b" else -1
         return _possible(sign * int(won[2])) if won[2] else BlackScore(sign * BARE_WIN)
     return _WORDS.get(words)
 
 
+_WON = re.compile(
+    r"(b|w|black|white)(?:\+:?|wins|won)(?:by)?"
+    r"(?:(\d{1,2})(?:\.0*)?(?::[a-z]|discs?)?|r(?:esign(?:ation)?)?|t(?:ime)?|f(?:orfeit)?)?"
+)
 _WORDS = {"1-0": BARE_WIN, "0-1": BlackScore(-BARE_WIN)} | dict.fromkeys(
-    ("1/2-1/2", "1/2", "draw", "jigo"), BlackScore(0)
+    ("1/2-1/2", "1/2", "0.5-0.5", "draw", "jigo"), BlackScore(0)
 )
 """Results in words and halves of points."""
 

@@ -18,6 +18,7 @@ from desdaemon.protocol.othello.notation import (
     parse_board,
     parse_chess_fen,
     parse_move,
+    plain_moves,
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares, transform
@@ -44,9 +45,11 @@ LINE_FORMATS = {"txt": move_lists, "ndjson": json_texts}
 """The formats that are read line by line, with their readers of lines: the games of others may be cut anywhere."""
 
 _PGN_TAG = r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
+_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb'
 _PGN_TOKEN = re.compile(
-    # A line from [ to ] has tags alone, well formed or not: quotes within the text, other quotes or none.
-    rf"(?m:^)[ \t]*(\[(?!%)[^\n]*\])[ \t\r]*(?m:$)|{_PGN_TAG}"
+    # A line from [ to ] has tags alone, well formed or not: quotes within the text, other quotes or none. So has one
+    # with a name and a quote, if it has lost a bracket.
+    rf"(?m:^)[ \t]*(\[(?!%)[^\n]*\]|(?:\[[ \t]*)?[A-Za-z]\w*[ \t]*[{_QUOTES}'][^\n]*)[ \t\r]*(?m:$)|{_PGN_TAG}"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
@@ -54,7 +57,7 @@ _TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
 _PGN_TAGS = re.compile(rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*(\w*)(.*?)\]{_TAG_ENDS}")
 _PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
-_RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}-\d{1,2}")
+_RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}[-:]\d{1,2}|[bw]\+\w{1,4}", re.IGNORECASE)
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
@@ -291,7 +294,7 @@ def pgn_texts(text: str) -> Iterator[GameText]:
             continue
         if depth and not tags:
             continue
-        result = _RESULT.fullmatch(word)
+        result = _RESULT.fullmatch(plain_moves(word))
         if (tags and (moved or ended or depth)) or (ended and not result):
             yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
             start, listed, fault, depth, moved, ended = -1, [], "", 0, False, False
@@ -312,7 +315,10 @@ def _pgn_tags(token: re.Match[str]) -> list[tuple[str, str]]:
     """Return the names and values of the tags that a token is; [] if it is none."""
     if token[2]:
         return [_pgn_tag(token[2], token[3])]
-    found = _PGN_TAGS.finditer(token[1].rstrip()) if token[1] else ()
+    line = (token[1] or "").rstrip()
+    if line:
+        line = f"{'[' * (line[0] != '[')}{line}{']' * (line[-1] != ']')}"
+    found = _PGN_TAGS.finditer(line)
     return [_pgn_tag(tag[1], tag[2]) if tag[1] else (tag[3].upper() or "?", _unquoted(tag[4].strip())) for tag in found]
 
 
@@ -321,8 +327,9 @@ def _pgn_tag(name: str, value: str) -> tuple[str, str]:
 
 
 def _unquoted(value: str) -> str:
-    """Return the value of a tag that is not well formed, without the quotes around it, if it has some."""
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+    """Return the value of a tag that is not well formed, without the quotes around it, and what is before them."""
+    value = re.sub(rf"^[{_QUOTES}]|[{_QUOTES}]$", "", value.lstrip(":= \t"))
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
 def _comment_end(text: str, at: int) -> tuple[int, bool]:

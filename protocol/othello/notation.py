@@ -26,8 +26,8 @@ _SQUARES = {text: square for square, name in enumerate(_LOWER_CASE[:64]) for tex
 _DISCS = str.maketrans("012", "-XO")
 
 # Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
-_PLAIN = {0xFF01 + code: 0x21 + code for code in range(94)} | {0x3000: 0x20}
-_PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), ord("-"))
+_PLAIN = {0xFF01 + code: chr(0x21 + code) for code in range(94)} | {0x3000: " ", 0xBD: "1/2"}
+_PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), "-")
 _BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)")
 _RESULT = re.compile(
     r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
@@ -141,7 +141,7 @@ def parse_moves(text: str) -> list[int]:
 
 
 def plain_moves(text: str) -> str:
-    """Return ``text`` with full-width letters and all dashes as those of ASCII."""
+    """Return ``text`` with full-width letters, all dashes and a half as those of ASCII."""
     return text.translate(_PLAIN)
 
 

@@ -550,6 +550,16 @@ def test_an_empty_file_has_no_games(format: str) -> None:
         ("[Event \"x\"] [Date '1995']", "x"),
         ("[Event 'x'] [Date \"1995\"] ", "x"),
         ('[Event "x [y] z"] [Date "1995"]', "x [y] z"),
+        ('[Event "x"', "x"),
+        ('[Event "x', "x"),
+        ('[Event "x]', "x"),
+        ('[Event x"]', "x"),
+        ('Event "x"]', "x"),
+        ('[Event: "x"]', "x"),
+        ("[Event = 'x']", "x"),
+        ("[Event \u201cx\u201d]", "x"),
+        ("[Event \u201cx\u201d", "x"),
+        ("[Event \u00abx\u00bb]", "x"),
     ],
 )
 def test_a_tag_that_is_not_well_formed_ends_the_game_before_it(tag: str, event: str, tmp_path: Path) -> None:
