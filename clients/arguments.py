@@ -30,20 +30,31 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output and flush; a closed pipe is ignored. Other errors, such as a full disk, raise
-    `BadInput`, and all later output is discarded, as after a `KeyboardInterrupt` that ends the wait for a reader.
+    """Do as `write_text`, but ignore a closed pipe, and raise `BadInput` for other errors."""
+    try:
+        write_text(text)
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}") from None
+
+
+def write_text(text: str) -> None:
+    """Write to standard output and flush. Raises `BrokenPipeError`, or another `OSError`, such as for a full disk, that
+    names standard output; then all later output is discarded, as after a `KeyboardInterrupt` that ends the wait for a
+    reader.
     """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        return
+        raise
     except (OSError, KeyboardInterrupt) as error:
         # Otherwise Python tries to write the rest again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise BadInput(f"standard output: {error.strerror}") from None
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def read_secret(path: str, what: str) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from desdaemon.protocol.commands.options import whole_number
 
@@ -38,6 +39,10 @@ class Parser(argparse.ArgumentParser):
         named.setdefault("allow_abbrev", False)
         named.setdefault("formatter_class", HelpFormatter)
         super().__init__(*positional, **named)  # type: ignore[arg-type]
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help; unlike argparse this raises `OSError` if it cannot be written."""
+        (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {self._plain(message)}\n")

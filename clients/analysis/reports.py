@@ -9,11 +9,11 @@ import contextlib
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from desdaemon.clients.arguments import write_text
 from desdaemon.clients.pages.parts import winner
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import format_to_write, replace_file
@@ -298,7 +298,7 @@ def _opened(path: str, ends: contextlib.ExitStack) -> Callable[[str], None] | No
     if not path:
         return None
     if path == "-":
-        return _print
+        return write_text
     try:
         stream = ends.enter_context(files.replacing(path))
     except OSError as error:
@@ -309,8 +309,3 @@ def _opened(path: str, ends: contextlib.ExitStack) -> Callable[[str], None] | No
         stream.flush()
 
     return write
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -133,7 +133,7 @@ def _lost_output(error: OSError) -> int:
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
-        _refuse(str(error), UNUSABLE)
+        _refuse(f"standard output: {error.strerror}", UNUSABLE)
     return UNUSABLE
 
 

@@ -341,7 +341,7 @@ def run_beside_signals(
         except OSError as error:
             # Nobody reads the answers any more, or they cannot be written.
             if not isinstance(error, BrokenPipeError):
-                output.error(f"desdaemon: {error}")
+                output.error(f"desdaemon: {error.filename or 'standard output'}: {error.strerror}")
             outcome.append(UNUSABLE)
         except Exception:
             import traceback

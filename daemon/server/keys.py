@@ -228,7 +228,7 @@ def main(arguments: list[str]) -> int:
         else:
             logs.echo(USAGE)
             return 2
-    except (BadInput, OSError) as error:
+    except BadInput as error:
         logs.message(str(error), "desdaemon keys", level="error")
         return 1
     return 0

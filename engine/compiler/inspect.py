@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import re
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import logs
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
 """Modules whose ``SPEC`` defines a library."""
 
 
-def command_line() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def command_line() -> Parser:
+    parser = Parser(
         prog="desdaemon kernels",
         description="List the kernels, or show the code of one, compiled now for this processor.",
     )
