@@ -265,6 +265,37 @@ def test_every_text_is_there_in_every_language(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
+SCROLLED = """(() => {
+    const found = [];
+    document.getElementById("table-box").open = true;
+    for (const pane of ["game", "library"]) {
+        desdaemon.pane(pane);
+        if (pane === "library") document.getElementById("help").click();
+        for (const one of document.querySelectorAll("body *:not(textarea, select, input)")) {
+            const { overflowX, overflowY, backgroundAttachment } = getComputedStyle(one);
+            const wide = /auto|scroll/.test(overflowX) && one.scrollWidth > one.clientWidth;
+            const high = /auto|scroll/.test(overflowY) && one.scrollHeight > one.clientHeight;
+            const shown = (wide || high) && one.checkVisibility();
+            if (shown) found.push([one.id || one.className, backgroundAttachment.includes("local")]);
+        }
+    }
+    return found;
+})()"""
+"""What scrolls in some panes, and whether it shows that."""
+
+
+def test_what_scrolls_shows_that_it_does(visit: Visit) -> None:
+    moves = line_of(5, 60)
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.resize(360, 600)
+        found = dict(await tab.evaluate(SCROLLED))
+        assert {"tree", "keys"} <= set(found)
+        assert all(found.values()), found
+
+    visit(talk, f"#m={moves}", hints=False)
+
+
 SMALL = """(() => {
     const small = [];
     for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {

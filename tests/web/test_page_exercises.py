@@ -23,7 +23,9 @@ from desdaemon.protocol.othello.scores import MoverScore
 Visit = Callable[..., None]
 
 TOLD = "document.getElementById('exercise-told').textContent"
-LINE = "document.getElementById('exercise-line').textContent"
+NOTE = "document.getElementById('exercise-note').textContent"
+MADE = "document.getElementById('exercise-made').textContent"
+MARKED = "[...document.querySelectorAll('.hint.wrong')].map(one => one.parentNode.dataset.square)"
 COUNT = "document.getElementById('exercise-count').textContent"
 BOARD = "desdaemon.game.board(desdaemon.game.root)"
 STORED = "JSON.parse(localStorage.getItem('desdaemon.exercises'))"
@@ -67,6 +69,12 @@ def worst(number: int) -> str:
     return min(scores, key=lambda move: scores[move])
 
 
+def ending(score: int) -> str:
+    """How the game ends for a side."""
+    discs = f"{abs(score)} disc{'s' if abs(score) != 1 else ''}"
+    return f"{discs} ahead" if score > 0 else f"{discs} behind" if score < 0 else "even"
+
+
 def test_the_gateway_reads_obf() -> None:
     found = exercises({"text": obf()})
     assert [(one["board"], one["scores"]) for one in found["exercises"]] == [
@@ -83,7 +91,7 @@ def test_the_gateway_reads_obf() -> None:
 def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit: Visit, tmp_path: Path) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.pane('exercises')")
-        assert ".obf" in await tab.evaluate(TOLD)
+        assert ".obf" in await tab.evaluate("document.getElementById('exercise-ready').textContent")
         await tab.press("x", "h", "w")
         chosen = tmp_path / "some.obf"
         chosen.write_text(obf())
@@ -98,14 +106,31 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         # A wrong move, and why.
         wrong = worst(0)
         await tab.click(f'[data-square="{wrong}"]')
-        await tab.until(f"{TOLD}.startsWith('{wrong} is wrong')")
+        await tab.until(f"{TOLD} === '{wrong} is wrong.'")
         assert await tab.evaluate("document.getElementById('exercise-about').textContent") == ""
+        assert await tab.evaluate(MARKED) == [wrong]
+        scores = PROBLEMS[0][1]
+        lost = scores[best(0)] - scores[wrong]
         await tab.press("w")
-        lost = PROBLEMS[0][1][best(0)] - PROBLEMS[0][1][wrong]
-        await tab.until(f"{LINE}.startsWith('{wrong} loses {lost} disc')")
-        # The hint goes back; the right move comes too late to count.
+        await tab.until(f"{TOLD} === '{wrong} gives away {lost} disc{'s' * (lost != 1)}.'")
+        # The reasons are there as in Learn, with the line on the board.
+        await tab.until("desdaemon.panes.exercises.why.moves.reasons")
+        facts = "[...document.querySelectorAll('#exercise-facts li')].map(one => one.textContent)"
+        ends = f"{wrong}: {ending(scores[wrong])} at the end; {best(0)}: {ending(scores[best(0)])}."
+        assert (await tab.evaluate(facts))[-1] == ends
+        line = "[...document.querySelectorAll('#exercise-line button')].map(one => one.textContent.trim())"
+        assert (await tab.evaluate(line))[0] == wrong
+        assert await tab.evaluate("desdaemon.board.preview.count") == 2
+        # A button goes back; the wrong square stays marked.
+        await tab.click("#exercise-back")
+        assert await tab.evaluate("desdaemon.board.preview") is None
+        assert await tab.evaluate(TOLD) == f"{side} to move: find the best move."
+        assert await tab.evaluate(MARKED) == [wrong]
+        label = f"document.querySelector('[data-square={wrong}]').getAttribute('aria-label')"
+        assert (await tab.evaluate(label)).endswith(", wrong")
+        # The right move comes too late to count.
         await tab.press("h")
-        assert await tab.evaluate(LINE) == f"The move is in column {best(0)[0]}."
+        assert await tab.evaluate(NOTE) == f"The move is in column {best(0)[0]}."
         await tab.click(f'[data-square="{best(0)}"]')
         await tab.until(f"{TOLD} === '{best(0)} is right.'")
         assert await tab.evaluate("document.getElementById('exercise-about').textContent") == "<b>Ann 0</b>"
@@ -140,8 +165,8 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         nodes = await tab.accessibility()
         names = [node["name"] for node in nodes if node["role"] == "button"]
         assert {"Next exercise", "Hint", "Answer"} <= set(names)
-        live = "[...document.querySelectorAll('#pane-exercises [aria-live]')].map(one => one.id)"
-        assert await tab.evaluate(live) == ["exercise-told", "exercise-line"]
+        live = "[...document.querySelectorAll('#exercise [aria-live]')].map(one => one.id)"
+        assert await tab.evaluate(live) == ["exercise-told", "exercise-note"]
         await tab.evaluate(ASKED % "true")
         await tab.click("#exercise-clear")
         assert await tab.evaluate("window.asked") == "Delete 3 exercises?"
@@ -185,7 +210,7 @@ def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.pane('exercises')")
         await tab.click("#exercise-mine")
-        await tab.until(f"{LINE}.startsWith('Analyse a game, or finish one in Learn')")
+        await tab.until(f"{MADE}.startsWith('Analyse a game, or finish one in Learn')")
         await tab.evaluate(f"desdaemon.game.open({game}, true), desdaemon.pane('game')")
         assert not await tab.evaluate(f"{mine}.checkVisibility()")
         await tab.click("#analyse")
@@ -194,7 +219,7 @@ def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
         side = "black" if position.black_to_move else "white"
         await tab.evaluate(f"desdaemon.preferences.set('{side}', 'engine')")
         await tab.click("#mistakes-mine")
-        await tab.until(f"{LINE} === 'No move that lost 4 discs or more is known in this game.'")
+        await tab.until(f"{MADE} === 'No move that lost 4 discs or more is known in this game.'")
         await tab.evaluate(f"desdaemon.preferences.set('{side}', 'human')")
         await tab.click("#exercise-mine")
         await tab.until(f"{BOARD} === '{board_text(position)}' && desdaemon.panes.exercises.current")
@@ -223,10 +248,10 @@ def test_how_far_exercises_are_made_is_told_and_it_can_be_stopped(visit: Visit) 
         for stop in ("document.getElementById('exercise-mine').click()", "desdaemon.stopAll()"):
             # At level 60 this search does not end.
             await tab.evaluate("void desdaemon.panes.exercises.make()")
-            assert (await tab.evaluate(LINE), await tab.evaluate(button)) == ("Mistakes 0 of 1", "Stop")
+            assert (await tab.evaluate(MADE), await tab.evaluate(button)) == ("Mistakes 0 of 1", "Stop")
             await tab.evaluate(stop)
             await tab.until(f"{button} === 'Practise my mistakes'")
-            assert await tab.evaluate(LINE) == ""
+            assert await tab.evaluate(MADE) == ""
             assert await tab.evaluate("desdaemon.game.moves(desdaemon.game.line().at(-1))") == "f5d6"
 
     visit(talk, "#m=f5d6", hints=False, gameLevel=60)

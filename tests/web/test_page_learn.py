@@ -11,7 +11,7 @@ from browser import BrowserTab
 from chrome import READY
 from random_games import random_game
 from served import Peer, Served
-from test_page_exercises import PROBLEMS, best, worst
+from test_page_exercises import PROBLEMS, best, ending, worst
 
 from desdaemon.engine.reasons.kinds import KINDS
 from desdaemon.protocol.othello.notation import board_text
@@ -123,11 +123,6 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
     visit(talk, linked(0), hints=False)
 
 
-def ending(score: int) -> str:
-    discs = f"{abs(score)} disc{'s' if abs(score) != 1 else ''}"
-    return f"{discs} ahead" if score > 0 else f"{discs} behind" if score < 0 else "even"
-
-
 def test_by_keyboard_alone_and_what_is_spoken(visit: Visit) -> None:
     wrong, right = worst(1), best(1)
 
@@ -151,7 +146,7 @@ def test_by_keyboard_alone_and_what_is_spoken(visit: Visit) -> None:
             stops.append(await tab.evaluate("document.activeElement.id"))
         assert stops == ["lesson-back", "lesson-why", "lesson-anyway"]
         await tab.press("w")
-        assert await tab.evaluate("desdaemon.lesson.told") == "why"
+        assert await tab.evaluate("desdaemon.lesson.why.told") == "why"
         await tab.press("h")
         assert await tab.evaluate(TOLD) == f"{right} is better."
         # What is hidden does not keep the focus.
@@ -248,14 +243,14 @@ def test_reasons_are_the_engine_s(visit: Visit, served: Served) -> None:
 
     async def talk(tab: BrowserTab) -> None:
         await warn(tab)
-        await tab.evaluate("desdaemon.lesson.tell('why')")
+        await tab.evaluate("desdaemon.lesson.why.tell('why')")
         told = [*(one["text"] for one in found), ends]
         await tab.until(f"{SPOKEN}.includes({ends!r})")
         assert await tab.evaluate(FACTS) == told
         spoken = await tab.evaluate(SPOKEN)
         assert all(one in spoken for one in told)
         # The better move has the same reasons beside its own line, and nothing is asked again.
-        await tab.evaluate("desdaemon.lesson.tell('better')")
+        await tab.evaluate("desdaemon.lesson.why.tell('better')")
         assert await tab.evaluate(FACTS) == told
         asked = "desdaemon.socket.log.filter(one => one.out && one.text.includes(' explain ')).length"
         assert await tab.evaluate(asked) == 1
@@ -282,7 +277,7 @@ def test_a_reason_that_comes_too_late_is_not_shown(visit: Visit) -> None:
                 window.let = () => resolve({ reasons: [late] });
             })"""
         )
-        await tab.evaluate("desdaemon.lesson.tell('why')")
+        await tab.evaluate("desdaemon.lesson.why.tell('why')")
         # The end of the game is told at once.
         assert len(await tab.evaluate(FACTS)) == 1
         await tab.evaluate("desdaemon.lesson.takeBack()")
@@ -482,8 +477,8 @@ def test_nothing_is_cut_off(visit: Visit) -> None:
             "desdaemon.lesson.choose(true)",
             "desdaemon.lesson.choose(false)",
             f"desdaemon.play({worst(0)!r})",
-            "desdaemon.lesson.tell('why')",
-            "desdaemon.lesson.tell('better')",
+            "desdaemon.lesson.why.tell('why')",
+            "desdaemon.lesson.why.tell('better')",
         ):
             await tab.evaluate(f"void {state}")
             for language in ("fr", "ja", "en"):
@@ -514,8 +509,8 @@ def test_the_board_keeps_its_size(visit: Visit, width: int, height: int) -> None
         wanted = await tab.evaluate(box)
         for state in (
             f"desdaemon.play({worst(0)!r})",
-            "desdaemon.lesson.tell('why')",
-            "desdaemon.lesson.tell('better')",
+            "desdaemon.lesson.why.tell('why')",
+            "desdaemon.lesson.why.tell('better')",
             "desdaemon.lesson.takeBack()",
             "(desdaemon.teacher.held = 'a1', desdaemon.lesson.draw())",
         ):
@@ -571,7 +566,7 @@ def test_a_whole_game_by_touch(visit: Visit) -> None:
             if await tab.evaluate("Boolean(desdaemon.teacher.warning)"):
                 warnings += 1
                 await tap(tab, "#lesson-why")
-                await tab.until("desdaemon.lesson.told === 'why'")
+                await tab.until("desdaemon.lesson.why.told === 'why'")
                 assert await tab.evaluate("document.documentElement.scrollWidth") <= 390
                 await tap(tab, "#lesson-anyway")
                 await tab.until(f"desdaemon.game.now.ply > {ply}")

@@ -22,7 +22,9 @@ from desdaemon.protocol.othello.notation import START, parse_move, parse_moves
 Visit = Callable[..., None]
 
 TOLD = "document.getElementById('practice-told').textContent"
-WHY = "document.getElementById('practice-why').textContent"
+NOTE = "document.getElementById('practice-note').textContent"
+READY_TEXT = "document.getElementById('practice-ready').textContent"
+MARKED = "[...document.querySelectorAll('.hint.wrong')].map(one => one.parentNode.dataset.square)"
 COURSES = "[...document.querySelectorAll('#practice-courses li')].map(one => one.querySelector('span').textContent)"
 MOVES = "desdaemon.game.moves()"
 ASKED_NOW = "(desdaemon.panes.practice.run?.choices && desdaemon.game.now === desdaemon.panes.practice.run.node)"
@@ -82,28 +84,39 @@ async def ended(tab: BrowserTab) -> str:
 async def practised(tab: BrowserTab) -> None:
     await tab.evaluate("void (Math.random = () => 0)")
     await tab.click("#tab-practice")
-    assert "Practise from here" in await tab.evaluate(TOLD)
+    assert "Practise from here" in await tab.evaluate(READY_TEXT)
     await tab.click("#practice-begin")
     await tab.until(ASKED_NOW)
     assert await tab.evaluate(TOLD) == "Black to move: find the book's move."
     await tab.click('[data-square="f5"]')
     await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
     assert await tab.evaluate(TOLD) == "2. d6 · Black to move: find the book's move."
-    # A wrong move: what is right, what the engine thinks of it; then it is taken back.
+    # A wrong move: what is right; then it is taken back, and stays marked.
     await tab.click('[data-square="c4"]')
     await tab.until(f"{TOLD} === 'c4 \u22122 is wrong. Right: c3 0.'")
-    await tab.until(f"{WHY}.startsWith('c4 is worth ')")
     await tab.until(f"{MOVES} === 'f5d6'")
+    assert await tab.evaluate(MARKED) == ["c4"]
     await tab.press("Backspace")
     assert await tab.evaluate(TOLD) == "c4 \u22122 is wrong. Right: c3 0."
+    # Why, as in Learn, and back.
+    await tab.click("#practice-why")
+    await tab.until("desdaemon.panes.practice.why.moves?.reasons")
+    assert (await tab.evaluate(TOLD)).startswith("c4 ")
+    assert "at the end; c3: " in await tab.evaluate(
+        "document.querySelector('#practice-facts li:last-child').textContent"
+    )
+    assert await tab.evaluate("desdaemon.board.preview.line[0]") == "c4"
+    await tab.click("#practice-back")
+    assert await tab.evaluate("desdaemon.board.preview") is None
+    assert await tab.evaluate(TOLD) == "c4 \u22122 is wrong. Right: c3 0."
     await tab.press("h")
-    assert await tab.evaluate(WHY) == "The move is in column c."
+    assert await tab.evaluate(NOTE) == "The move is in column c."
     assert await tab.evaluate(MOVES) == "f5d6"
     await tab.click('[data-square="c3"]')
     # The last move is one that leads out of the book.
     await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6c3d3'")
     assert await tab.evaluate(RIGHT) == ["c4"]
-    assert await tab.evaluate(WHY) == "c3 0 is right."
+    assert await tab.evaluate(NOTE) == "c3 0 is right."
     await answered(tab)
     assert await ended(tab) == "The line ends here; after a mistake it comes again."
     assert await tab.evaluate(COURSES) == ["1 line, 0 known, 1 due"]
@@ -120,11 +133,11 @@ async def practised(tab: BrowserTab) -> None:
     await answered(tab, "f5")
     await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5f6'")
     await tab.press("k")
-    assert await tab.evaluate(TOLD) == "The line was elsewhere: \u201cHint\u201d goes back there."
-    await tab.click("#practice-hint")
+    assert await tab.evaluate(TOLD) == "The line is elsewhere."
+    await tab.click("#practice-back")
     assert await tab.evaluate(MOVES) == "f5f6"
     await tab.evaluate("desdaemon.play('f7')")
-    await tab.until(f"{TOLD} === 'f7 is wrong. Right: e6 0.' && {WHY}.startsWith('f7 is worth ')")
+    await tab.until(f"{TOLD} === 'f7 is wrong. Right: e6 0.'")
     await tab.click("#practice-answer")
     await answered(tab)
     assert "after a mistake" in await ended(tab)
@@ -183,22 +196,23 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await tab.evaluate("desdaemon.preferences.set('practiceSide', 'XO')")
         await tab.click("#practice-courses button")
         await tab.until(f"{ASKED_NOW} && document.activeElement.matches('.square')")
-        # On a telephone the pane is below the board: a wrong move is told in a notice.
-        notice = "document.getElementById('notice')"
-        await tab.resize(390, 600)
-        await tab.evaluate("scrollTo(0, 0), desdaemon.tell('')")
+        # On a telephone the verdict and the buttons are seen with the board.
+        await tab.resize(390, 664)
+        await tab.evaluate("document.getElementById('board').scrollIntoView({ block: 'nearest' })")
         await tab.evaluate("desdaemon.play('f5')")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5f6'")
-        assert await tab.evaluate(f"{notice}.hidden")
         await tab.evaluate("desdaemon.play('f7')")
-        await tab.until(f"!{notice}.hidden && {notice}.textContent === 'f7 is wrong. Right: e6 0.'")
+        await tab.until(f"{TOLD} === 'f7 is wrong. Right: e6 0.'")
+        seen = """['board', 'practice-told', 'practice-why', 'practice-hint'].map(id =>
+            document.getElementById(id).getBoundingClientRect()).every(one => one.top >= 0 && one.bottom <= 664)"""
+        assert await tab.evaluate(seen)
         await tab.resize(1280, 860)
         assert await tab.evaluate("desdaemon.panes.practice.run.line.moves.slice(0, 4)") == "f5f6"
         # Another game ends it; where the book knows nothing there is nothing to ask.
         await tab.evaluate("desdaemon.game.open({ moves: 'f5f6f7' }, true)")
         assert await tab.evaluate("desdaemon.panes.practice.run") is None
         await tab.press("x")
-        await tab.until(f"{TOLD} === 'The book has no line from here.'")
+        await tab.until(f"{READY_TEXT}.startsWith('The book has no line from here.')")
         assert len(await tab.evaluate(COURSES)) == 1
         assert await tab.evaluate(MOVES) == "f5f6f7"
         # Both replies were asked, and neither line is due.
@@ -206,7 +220,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         later = f"one => one.due = Date.now() + 2 * {DAY_MS}"
         await tab.evaluate(f"desdaemon.panes.practice.practice.list[0].lines.forEach({later})")
         await tab.click("#practice-courses button")
-        await tab.until(f"{TOLD} === 'You know all 2 lines; the next is due in 2 days.'")
+        await tab.until(f"{READY_TEXT} === 'You know all 2 lines; the next is due in 2 days.'")
         await tab.prefer(prefers_color_scheme="dark")
         for width in (360, 390, 800, 1280):
             await tab.resize(width, 800)
@@ -215,8 +229,8 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         names = {node["name"] for node in nodes if node["role"] in ("button", "combobox", "spinbutton")}
         assert {"Practise from here", "Moves of", "You play", "Moves of a line"} <= names
         assert {"Discs below the best", "Start position · Book", "Delete: Start position · Book"} <= names
-        live = "[...document.querySelectorAll('#pane-practice [aria-live]')].map(one => one.id)"
-        assert await tab.evaluate(live) == ["practice-told", "practice-why"]
+        live = "[...document.querySelectorAll('#practice [aria-live]')].map(one => one.id)"
+        assert await tab.evaluate(live) == ["practice-told", "practice-note"]
         for language in ("ja", "fr"):
             await tab.evaluate(f"desdaemon.preferences.set('language', '{language}')")
             assert await tab.evaluate("document.getElementById('practice-source').options.length") == 2
@@ -292,7 +306,7 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         await tab.evaluate("desdaemon.preferences.set('practiceMoves', 3), void (Math.random = () => 0)")
         await tab.click("#tab-practice")
         await tab.click("#practice-begin")
-        await tab.until(f"{TOLD} === 'There is no line from here: too few games.'")
+        await tab.until(f"{READY_TEXT} === 'There is no line from here: too few games.'")
         await tab.evaluate("desdaemon.preferences.set('practiceGames', 4)")
         await tab.click("#practice-begin")
         await tab.until(ASKED_NOW)
@@ -300,7 +314,7 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         assert await tab.evaluate(RIGHT) == ["f6", "d6"]
         await tab.evaluate("desdaemon.play('f4')")
         await tab.until(f"{TOLD} === 'f4 (1 game) is wrong. Right: f6 (5 games), d6 (4 games).'")
-        await tab.until(f"{WHY}.startsWith('f4 is worth ') && {MOVES} === 'f5'")
+        await tab.until(f"{MOVES} === 'f5'")
         await answered(tab, "d6")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6c3'")
         await answered(tab)
@@ -321,15 +335,16 @@ def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.play('c3'), desdaemon.game.step(-1)")
         await tab.click("#tab-practice")
         await tab.press("x")
-        await tab.until(f"{TOLD} === 'The book has no line from here.'")
-        assert (await tab.evaluate(WHY)).startswith("No book is open. Start with \u201cdesdaemon web --book FILE\u201d")
+        await tab.until(f"{READY_TEXT}.startsWith('The book has no line from here.')")
+        told = await tab.evaluate(READY_TEXT)
+        assert "No book is open. Start with \u201cdesdaemon web --book FILE\u201d" in told
         # People's moves are no choice without their games.
         people = "document.querySelector('#practice-source [value=games]')"
         reason = "No collection of games is loaded: \u201cdesdaemon games index FOLDER\u201d makes one"
         assert await tab.evaluate(f"{people}.disabled && {people}.textContent") == f"Explorer ({reason})"
         await tab.evaluate("desdaemon.preferences.set('practiceSource', 'games')")
         await tab.click("#practice-begin")
-        await tab.until(f"{TOLD} === '{reason}'")
+        await tab.until(f"{READY_TEXT}.startsWith('{reason}')")
         assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.game.line().length]") == ["f5d6", 4]
         assert await tab.evaluate("desdaemon.panes.library.games") == []
         await tab.click("#tab-library")

@@ -359,6 +359,7 @@ export class App {
     this.panes.played.look();
     this.panes.server.shown();
     this.panes.practice.draw();
+    this.panes.exercises.draw();
   }
 
   /** Apply the preferences of colours and contrast, and show on its button whether hints are on. */

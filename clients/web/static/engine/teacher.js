@@ -11,9 +11,7 @@ const TIME_MS = 400;
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
 /** @typedef {import("../model/knowledge.js").Result} Result */
-/** @typedef {{kind: string, text: string, played: number[], best: number[]}} Reason  as the operation `explain` has it */
-/** @typedef {{move: string, lost: number, own: Result, best: Result, reasons?: Reason[]}} Warning  `lost` in discs; `own`
- *   is the move's result; `reasons` are there once they were asked for. */
+/** @typedef {import("../panes/why.js").Compared} Warning */
 
 export class Teacher {
   /** @param {App} app */

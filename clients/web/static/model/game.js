@@ -5,11 +5,12 @@ import { PASS, START, after, isOver, movesOf, mustPass, other } from "./rules.js
 
 /** @typedef {import("./rules.js").Side} Side */
 /** @typedef {{move: string, cells: string, side: Side, ply: number, parent: Node|null, children: Node[],
- *   comment: string, line: Node|null}} Node  `line` is the child that "forward" goes to. */
+ *   comment: string, line: Node|null, wrong: string[]}} Node  `line` is the child that "forward" goes to; `wrong` are the
+ *   moves that were wrong answers here. */
 
 /** @param {string} move @param {string} cells @param {Side} side @param {Node|null} parent @returns {Node} */
 function made(move, cells, side, parent) {
-  return { move, cells, side, ply: parent ? parent.ply + 1 : 0, parent, children: [], comment: "", line: null };
+  return { move, cells, side, ply: parent ? parent.ply + 1 : 0, parent, children: [], comment: "", line: null, wrong: [] };
 }
 
 /** Tells "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were added, removed or

@@ -1,11 +1,12 @@
-// The pane of exercises: the position is on the board, the one good move is to be found there.
+// The pane of exercises: the position is on the board, the one good move is to be found there; question and verdict stand
+// below it.
 
 import { Exercises, rightMoves } from "../model/exercises.js";
 import { colour } from "../model/rules.js";
-import { refutation } from "../engine/refutation.js";
 import { steps } from "../engine/review.js";
 import { byId, press } from "../view/dom.js";
 import { t } from "../view/texts.js";
+import { Why, compared } from "./why.js";
 
 /** The least loss in discs of a move that becomes an exercise. */
 const LOST = 4;
@@ -21,12 +22,14 @@ export class ExercisePane {
     this.tried = "";
     /** Whether an answer to this exercise counted already. */
     this.counted = false;
-    this.why = "";
+    this.note = "";
+    this.why = new Why(app, "exercise", () => this.draw());
     /** The search of the exercises that are being made of the game on the board.
      * @type {ReturnType<import("../engine/socket.js").Socket["ask"]>|null} */
     this.making = null;
     app.game.on((told) => this.follow(told));
-    press("exercise-next", () => this.next());
+    for (const name of ["begin", "next"]) press(`exercise-${name}`, () => this.next());
+    press("exercise-back", () => this.goBack());
     press("exercise-hint", () => this.hint());
     press("exercise-answer", () => this.answer());
     press("exercise-why", () => this.explain());
@@ -56,7 +59,8 @@ export class ExercisePane {
       const room = this.exercises.add(exercises);
       this.app.pane("exercises");
       this.next();
-      this.app.tell([t("exercisesRead", { n: exercises.length }), ...(room ? [] : [t("noRoom")]), ...complaints.slice(0, 3)].join(" · "));
+      const told = [t("exercisesRead", { n: exercises.length }), ...(room ? [] : [t("noRoom")])];
+      this.app.tell([...told, ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
       this.app.complain(refusal);
     }
@@ -85,8 +89,9 @@ export class ExercisePane {
       for (const [done, { node, lost, move }] of mistakes.entries()) {
         const board = app.game.board(node);
         if (exercises.of(board)) continue;
-        this.making = app.socket.ask("analyze", { board, multipv: 64, level: app.preferences.get("gameLevel"), book: "ignore" });
-        this.why = t("jobProgress", { phase: t("mistakes"), done, total: mistakes.length });
+        const level = app.preferences.get("gameLevel");
+        this.making = app.socket.ask("analyze", { board, multipv: 64, level, book: "ignore" });
+        this.note = t("jobProgress", { phase: t("mistakes"), done, total: mistakes.length });
         this.draw();
         const { moves } = await this.making;
         const scores = Object.fromEntries(moves.map((/** @type {any} */ one) => [one.move, one.score]));
@@ -97,13 +102,14 @@ export class ExercisePane {
       // Later it may begin with an exercise.
       if (made.length) app.putAside();
       const room = exercises.add(made);
-      const first = made[0] ?? mistakes.map(({ node }) => ({ board: app.game.board(node) })).find(({ board }) => exercises.of(board));
-      if (first) this.begin(first.board);
-      else this.why = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
+      const boards = mistakes.map(({ node }) => app.game.board(node));
+      const first = made[0]?.board ?? boards.find((board) => exercises.of(board));
+      if (first) this.begin(first);
+      else this.note = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
       if (made.length) app.tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
     } catch (refusal) {
       this.making = null;
-      this.why = "";
+      this.note = "";
       app.complain(refusal);
     }
     this.draw();
@@ -131,7 +137,7 @@ export class ExercisePane {
     const one = this.current;
     if (!one) return;
     this.app.game.go(this.app.game.root);
-    this.why = t("exerciseHint", { column: rightMoves(one)[0][0] });
+    this.note = t("exerciseHint", { column: rightMoves(one)[0][0] });
     this.draw();
   }
 
@@ -144,18 +150,26 @@ export class ExercisePane {
     this.app.play(rightMoves(one)[0]);
   }
 
-  /** Show the best line after the move that was tried, and what it lost. */
+  /** Go back to the position of the exercise. */
+  goBack() {
+    this.why.take(null);
+    this.app.game.go(this.app.game.root);
+    this.draw();
+  }
+
+  /** Show why the move that was tried is wrong, or what comes after the right one. */
   async explain() {
     const { app, tried } = this;
     const one = this.current;
-    const node = app.game.line()[1];
-    if (!one || !tried || !node) return;
-    const best = one.scores[rightMoves(one)[0]];
+    if (!one || !tried) return;
+    const { root, now } = app.game;
+    const right = rightMoves(one);
     try {
-      const { score, line } = await refutation(app, node);
-      if (tried !== this.tried) return;
-      this.why = t(rightMoves(one).includes(tried) ? "whyRight" : "whyWrong", { move: tried, n: Math.max(0, best - score), line });
-      this.draw();
+      const found = await compared(app, root, tried, right.includes(tried) ? tried : right[0]);
+      if (app.game.now !== now) return;
+      app.game.go(root);
+      this.why.take(found);
+      this.why.tell("why");
     } catch (refusal) {
       app.complain(refusal);
     }
@@ -172,9 +186,14 @@ export class ExercisePane {
     const one = this.current;
     const { game } = this.app;
     if (kind === "new") this.counted = false;
+    this.why.take(null);
     const tried = (one && game.now !== game.root && game.line()[1]?.move) || "";
-    if (!one || tried !== this.tried) this.why = "";
-    if (one && tried && tried !== this.tried) this.count(one, rightMoves(one).includes(tried));
+    if (!one || tried !== this.tried) this.note = "";
+    if (one && tried && tried !== this.tried) {
+      const right = rightMoves(one).includes(tried);
+      this.count(one, right);
+      if (!right) game.root.wrong.push(tried);
+    }
     this.tried = tried;
     this.draw();
   }
@@ -185,6 +204,7 @@ export class ExercisePane {
     const { list } = this.exercises;
     if (!list.length) return t("exercisesNone");
     if (!one) return t("exercisesReady");
+    if (this.why.moves) return this.why.text();
     if (!this.tried) return t(this.app.game.root.side === "X" ? "exerciseBlack" : "exerciseWhite");
     return t(rightMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
   }
@@ -192,14 +212,24 @@ export class ExercisePane {
   draw() {
     const one = this.current;
     const { list } = this.exercises;
-    byId("exercise-told").textContent = this.told();
-    byId("exercise-line").textContent = this.why;
-    byId("exercise-about").textContent = one && rightMoves(one).includes(this.tried) ? one.about : "";
-    byId("exercise-count").textContent = list.length ? t("exercisesDue", { n: this.exercises.due(Date.now()), m: list.length }) : "";
-    byId("exercise-clear").hidden = byId("exercise-next").hidden = !list.length;
-    for (const name of ["hint", "answer"]) byId(`exercise-${name}`).hidden = !one;
-    byId("exercise-mine").hidden = Boolean(one);
+    const asked = one && this.app.preferences.get("pane") === "exercises";
+    if (!asked) this.why.take(null);
+    const answer = this.why.moves?.move ?? this.tried;
+    const right = Boolean(one && rightMoves(one).includes(answer));
+    byId("exercise").hidden = !asked;
+    byId(asked ? "exercise-told" : "exercise-ready").textContent = this.told();
+    byId(asked ? "exercise-note" : "exercise-made").textContent = this.note;
+    byId("exercise-about").textContent = one && right ? one.about : "";
+    const due = { n: this.exercises.due(Date.now()), m: list.length };
+    byId("exercise-count").textContent = list.length ? t("exercisesDue", due) : "";
+    for (const name of ["ready", "made", "begin", "mine"]) byId(`exercise-${name}`).hidden = Boolean(one);
+    if (!list.length) byId("exercise-begin").hidden = true;
+    byId("exercise-clear").hidden = !list.length;
     byId("exercise-mine").textContent = t(this.making ? "stop" : "mine");
-    byId("exercise-why").hidden = !one || !this.tried;
+    byId("exercise-back").hidden = !this.why.moves && (!this.tried || right);
+    byId("exercise-next").classList.toggle("primary", right);
+    byId("exercise-why").hidden = !this.tried;
+    for (const name of ["hint", "answer"]) byId(`exercise-${name}`).hidden = right;
+    this.why.draw();
   }
 }

@@ -1,12 +1,13 @@
-// The pane of practice: lines of an opening are asked back, the page playing the other side.
+// The pane of practice: lines of an opening are asked back, the page playing the other side; questions and verdicts stand
+// below the board.
 
 import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from "../model/practice.js";
 import { PASS, isOver, movesOf } from "../model/rules.js";
 import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
-import { refutation } from "../engine/refutation.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
+import { Why, compared } from "./why.js";
 
 /** Milliseconds for which a wrong move stays on the board. */
 const WRONG_MS = 900;
@@ -30,6 +31,7 @@ export class PracticePane {
     this.practice = new Practice();
     /** @type {Run|null} */
     this.run = null;
+    this.why = new Why(app, "practice", () => this.draw());
     /** The run that the page had before it was loaded anew, as `saved` returned it. */
     this.before = app.kept.practice ?? null;
     /** Why nothing is asked, "" if something is; and what is missing for it. */
@@ -41,6 +43,8 @@ export class PracticePane {
     app.preferences.on(() => this.draw());
     press("practice-begin", () => this.begin());
     press("practice-next", () => this.next());
+    press("practice-back", () => this.goBack());
+    press("practice-why", () => this.explain());
     press("practice-hint", () => this.hint());
     press("practice-answer", () => this.answer());
     this.label();
@@ -268,6 +272,7 @@ export class PracticePane {
   follow(kind) {
     const { run } = this;
     this.nothing = "";
+    this.why.take(null);
     if (kind === "new") this.before = null;
     if (!run || this.opening) return;
     const { now } = this.app.game;
@@ -282,7 +287,10 @@ export class PracticePane {
     const here = reached(run.node, node.move);
     const right = run.choices?.find((one) => one.right && reached(run.node, one.move) === here);
     if (!right) {
-      if (run.tried !== node.move) this.refute(run, node);
+      run.missed = true;
+      run.tried = node.move;
+      run.why = "";
+      run.node.wrong.push(node.move);
       setTimeout(() => this.takeBack(run, node), WRONG_MS);
       return;
     }
@@ -301,18 +309,27 @@ export class PracticePane {
     if (this.run === run && at) while (game.now !== run.node) game.undo();
   }
 
-  /** Show what a wrong move loses. @param {Run} run @param {Node} node after it */
-  async refute(run, node) {
-    run.missed = true;
-    run.tried = node.move;
-    run.why = "";
+  /** Show why the move that was tried is wrong. */
+  async explain() {
+    const { run, app } = this;
+    if (!run?.choices || !run.tried) return;
+    const { node, tried } = run;
     try {
-      const { score, line } = await refutation(this.app, node);
-      if (run.tried === node.move) run.why = t("practiceWhy", { move: node.move, score: signed(score), line });
-      this.draw();
+      const found = await compared(app, node, tried, this.right(run)[0].move);
+      if (this.run !== run || run.node !== node || run.tried !== tried) return;
+      app.game.go(node);
+      this.why.take(found);
+      this.why.tell("why");
     } catch (refusal) {
-      this.app.complain(refusal);
+      app.complain(refusal);
     }
+  }
+
+  /** Go back to where the line has come to. */
+  goBack() {
+    this.why.take(null);
+    if (this.run) this.app.game.go(this.run.node);
+    this.draw();
   }
 
   /** Go back to where the line has come to, and say in which column the first right move is. */
@@ -356,9 +373,11 @@ export class PracticePane {
       return t("practiceDone", { n: Math.round(((run.done?.due ?? 0) - Date.now()) / DAY_MS) });
     }
     if (!run.choices) return "";
+    if (this.why.moves) return this.why.text();
     if (run.tried) {
       const known = run.choices.find((one) => one.move === run.tried);
-      return t("practiceWrong", { move: known ? this.named(known) : run.tried, right: this.right(run).map((one) => this.named(one)).join(", ") });
+      const right = this.right(run).map((one) => this.named(one)).join(", ");
+      return t("practiceWrong", { move: known ? this.named(known) : run.tried, right });
     }
     if (app.game.now !== run.node) return t("practiceAway");
     const find = t(run.course.source === "book" ? "practiceFindBook" : "practiceFindGames");
@@ -367,16 +386,21 @@ export class PracticePane {
 
   draw() {
     const { run, app } = this;
-    if (byId("pane-practice").hidden) return;
+    const shown = app.preferences.get("pane") === "practice";
+    const asked = Boolean(run && shown);
+    if (!asked) this.why.take(null);
+    byId("practice").hidden = !asked;
+    this.why.draw();
+    if (!shown) return;
     const told = this.told();
-    const place = byId("practice-told");
-    const below = place.getBoundingClientRect().top > innerHeight;
-    // On a narrow screen the pane is below the board.
-    if (below && run && (run.tried || run.ended) && told !== place.textContent) app.tell(told);
-    if (told) place.textContent = told;
-    byId("practice-why").textContent = run?.why ?? (this.nothing && this.missing);
-    byId("practice-next").hidden = !run;
+    // The last verdict stays while the next question is looked for.
+    if (told) byId("practice-told").textContent = told;
+    byId("practice-note").textContent = run?.why ?? "";
+    byId("practice-ready").textContent = run ? "" : [told, this.nothing && this.missing].filter(Boolean).join(" ");
     byId("practice-begin").classList.toggle("primary", !run);
+    byId("practice-back").hidden = !run?.choices || (!this.why.moves && (Boolean(run.tried) || app.game.now === run.node));
+    byId("practice-next").classList.toggle("primary", Boolean(run?.ended));
+    byId("practice-why").hidden = !run?.choices || !run.tried;
     for (const name of ["hint", "answer"]) byId(`practice-${name}`).hidden = !run?.choices;
     const source = app.preferences.get("practiceSource");
     byId("practice-margin").hidden = source !== "book";

@@ -124,6 +124,7 @@ export class Board {
     const last = setup ? -1 : squareOf(game.now.move);
     const next = game.next(game.now);
     const results = preferences.get("hints") && !this.preview && !setup ? this.hints(legal) : new Map();
+    const wrong = this.preview || setup ? [] : this.wrong();
     for (let square = 0; square < 64; square++) {
       const button = this.cells[square];
       const [disc, hint] = button.children;
@@ -138,12 +139,13 @@ export class Board {
       button.classList.toggle("next", Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview && !setup);
       const result = results.get(square);
       const [big, small] = hint.children;
-      const shown = marks.get(square) ?? (result ? signed(result.score) : "");
+      const crossed = wrong.includes(nameOf(square));
+      const shown = marks.get(square) ?? (crossed ? "✗" : result ? signed(result.score) : "");
       const sure = result && preferences.get("sure") ? certainty(result, t("sourceLink")) : "";
       if (big.textContent !== shown) big.textContent = shown;
       if (small.textContent !== sure) small.textContent = sure;
-      hint.className = `hint ${marks.has(square) ? "number" : result ? result.kind : ""}`;
-      const label = this.described(square, cells, playable, result);
+      hint.className = `hint ${marks.has(square) ? "number" : crossed ? "wrong" : result ? result.kind : ""}`;
+      const label = this.described(square, cells, playable, result) + (crossed ? `, ${t("wrong")}` : "");
       if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
     }
     this.box.dataset.side = side;
@@ -165,6 +167,12 @@ export class Board {
       if (move !== PASS) marks.set(squareOf(move), String(at + 1));
     });
     return { cells, side, marks };
+  }
+
+  /** Return the moves that were wrong answers in the position on the board, or the wrong one that led to it. */
+  wrong() {
+    const { now } = this.app.game;
+    return [...now.wrong, ...(now.parent?.wrong.filter((move) => move === now.move) ?? [])];
   }
 
   /** Return the results to show, by square, each with its kind, such as near the best. @param {number[]} legal */

@@ -174,10 +174,10 @@ export const TEXTS = {
   exerciseBlack: ["Black to move: find the best move.", "黒番：最善手は？", "Aux noirs : trouvez le meilleur coup."],
   exerciseWhite: ["White to move: find the best move.", "白番：最善手は？", "Aux blancs : trouvez le meilleur coup."],
   exerciseRight: ["{move} is right.", "{move}、正解です。", "{move} est juste."],
-  exerciseWrong: ["{move} is wrong. Go back and try another move.", "{move}は不正解です。戻ってもう一度。", "{move} est faux. Reculez et essayez un autre coup."],
+  exerciseWrong: ["{move} is wrong.", "{move}は不正解です。", "{move} est faux."],
+  goBack: ["Go back", "戻る", "Revenir"],
+  wrong: ["wrong", "不正解", "faux"],
   exerciseHint: ["The move is in column {column}.", "{column}列です。", "Le coup est dans la colonne {column}."],
-  whyWrong: ["{move} loses {n} {n:disc/discs}: {line}", "{move}は{n}石損：{line}", "{move} perd {n} {n:pion/pions} : {line}"],
-  whyRight: ["After {move}: {line}", "{move}の後：{line}", "Après {move} : {line}"],
   // A game in which one learns
   learn: ["Learn", "指導対局", "Apprendre"],
   learnAbout: ["Play on a marked square: discs between yours turn over, and whoever has more at the end wins. Before a move that gives much away you are warned, and can see why.", "印のマスに打つと挟んだ石が返り、最後に石の多い方が勝ちです。大きく損な手の前に警告し、理由も示します。", "Jouez sur une case marquée : les pions encadrés se retournent, et qui en a le plus gagne. Avant un coup qui perd beaucoup, vous êtes prévenu et voyez pourquoi."],
@@ -209,6 +209,7 @@ export const TEXTS = {
     "{kind} : après {move}, vous {own}, les {side} {others} ; après {instead}, vous {better}, les {side} {worse}.",
   ],
   endsWith: ["{first}: {end} at the end; {second}: {otherwise}.", "終局では{first}なら{end}、{second}なら{otherwise}です。", "{first} : {end} à la fin ; {second} : {otherwise}."],
+  endsAt: ["{move}: {end} at the end.", "{move}なら終局では{end}です。", "{move} : {end} à la fin."],
   ahead: ["{n} {n:disc/discs} ahead", "{n}石勝ち", "{n} {n:pion/pions} d'avance"],
   behind: ["{n} {n:disc/discs} behind", "{n}石負け", "{n} {n:pion/pions} de retard"],
   even: ["even", "引き分け", "égalité"],
@@ -232,10 +233,9 @@ export const TEXTS = {
   practiceNoBook: ["The book has no line from here.", "この局面からの進行は定石にありません。", "Le livre n'a pas de ligne d'ici."],
   practiceNoGames: ["There is no line from here: too few games.", "対局が少なく、この局面からの進行はありません。", "Pas de ligne d'ici : trop peu de parties."],
   practiceWrong: ["{move} is wrong. Right: {right}.", "{move}は不正解。正解：{right}", "{move} est faux. Juste : {right}."],
-  practiceWhy: ["{move} is worth {score}: {line}", "{move}は{score}：{line}", "{move} vaut {score} : {line}"],
   practiceRight: ["Right: {move}, {n} {n:disc/discs} below the best.", "正解：{move}（最善との差{n}石）。", "Juste : {move}, {n} {n:pion/pions} sous le meilleur."],
   practiceAll: ["You know all {n} {n:line/lines}; the next is due in {d} {d:day/days}.", "全{n}進行を習得しました。次の復習は{d}日後です。", "Vous savez toutes les {n} {n:ligne/lignes} ; la prochaine revient dans {d} {d:jour/jours}."],
-  practiceAway: ["The line was elsewhere: “Hint” goes back there.", "進行の局面ではありません。「ヒント」で戻ります。", "La ligne était ailleurs : « Aide » y revient."],
+  practiceAway: ["The line is elsewhere.", "進行の局面ではありません。", "La ligne est ailleurs."],
   practiceDone: ["Without a mistake: this line comes again in {n} {n:day/days}.", "全問正解：{n}日後に復習します。", "Sans faute : cette ligne revient dans {n} {n:jour/jours}."],
   practiceMissed: ["The line ends here; after a mistake it comes again.", "終了。誤りがあったので、また出題します。", "Fin de la ligne ; elle revient après une faute."],
   practiceCount: ["{n} {n:line/lines}, {m} known, {k} due", "{n}進行、習得{m}、復習{k}", "{n} {n:ligne/lignes}, {m} {m:sue/sues}, {k} à revoir"],
@@ -375,7 +375,7 @@ export function t(name, values = {}) {
 }
 
 /** Return a reason as the engine's sentence or, in another language, as what it counts.
- * @param {import("../engine/teacher.js").Reason} reason
+ * @param {import("../panes/why.js").Reason} reason
  * @param {{side: string, move: string, instead: string}} about the other side's name, the move and the better one */
 export function reasonText({ kind, text, played, best }, about) {
   const name = KINDS[kind]?.[language === "ja" ? 0 : 1] ?? kind;
