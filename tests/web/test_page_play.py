@@ -150,6 +150,21 @@ def test_the_engine_plays_as_people_do(visit: Visit) -> None:
     visit(talk, f"#m={LATE}", hints=False)
 
 
+def test_a_page_that_is_loaded_anew_has_its_game_though_its_address_is_behind(visit: Visit) -> None:
+    """The browser may load the page anew before it hears of the new address."""
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.keep()")
+        await tab.evaluate("desdaemon.keep = () => {}, history.replaceState(history.state, '', '/#m=f5f4')")
+        await tab.reload()
+        await tab.until("desdaemon.game.moves() === 'f5d6'")
+        # Another link that is opened is shown.
+        await tab.evaluate("location.hash = 'm=f5f6'")
+        await tab.until("desdaemon.game.moves() === 'f5f6'")
+
+    visit(talk, hints=False)
+
+
 def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")

@@ -47,6 +47,9 @@ export class App {
     this.openings = new Map();
     this.drawing = 0;
     this.keeping = 0;
+    /** A number that a page loaded anew finds in the tab's history: its address may be behind the game that it stored. */
+    this.tab = history.state?.tab ?? Math.random();
+    history.replaceState({ tab: this.tab }, "");
     /** What was stored with the game on the board; nothing if that was another game. @type {Record<string, any>} */
     this.kept = this.restore();
     this.board = new Board(this);
@@ -83,7 +86,7 @@ export class App {
     /** @type {Record<string, any>} */
     const kept = read("current", {});
     for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
-    const other = linked && !(kept.tree && (kept.left === location.hash || sameLine(kept, linked)));
+    const other = linked && !(kept.tree && (kept.tab === this.tab || sameLine(kept, linked)));
     if (other) this.game.open(linked, true);
     else if (kept.tree) this.game.load(kept);
     window.addEventListener("hashchange", ({ newURL }) => {
@@ -92,34 +95,34 @@ export class App {
       const link = parsed(hash);
       if (link && fragment(this.game) !== hash) this.game.open(link, true);
     });
-    window.addEventListener("pagehide", () => this.keep(location.hash));
+    window.addEventListener("pagehide", () => this.keep());
     return other ? {} : kept;
   }
 
   keepSoon() {
     // At once, for a page that is loaded anew right after a move: its address follows a moment later.
-    this.store(location.hash);
+    this.store();
     if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
   }
 
-  /** Store the game in the browser; `left` is the address of the page if that is not the game's yet. */
-  store(left = "") {
+  /** Store the game in the browser. */
+  store() {
     const { used, paused } = this.player;
-    write("current", { ...this.game.save(), left, used, paused, practice: this.panes.practice.saved() });
+    write("current", { ...this.game.save(), tab: this.tab, used, paused, practice: this.panes.practice.saved() });
   }
 
   /** Store the game, and the results of its line; put a link to the position into the address. */
-  keep(left = "") {
+  keep() {
     clearTimeout(this.keeping);
     this.keeping = 0;
-    this.store(left);
+    this.store();
     const known = /** @type {Record<string, any>} */ ({});
     for (const node of this.game.line()) {
       const results = this.knowledge.of(this.game.key(node));
       if (results.length) known[this.game.key(node)] = results;
     }
     write("known", known);
-    history.replaceState(null, "", `/${fragment(this.game)}`);
+    history.replaceState({ tab: this.tab }, "", `/${fragment(this.game)}`);
   }
 
   // Actions of the user

@@ -50,7 +50,7 @@ const COURSE = { board: BOARD, moves: TEXT, source: /^(book|games)$/, lines: [{ 
 const TREE = (value) => fits(value, [ANY]) && fits(value.slice(0, 2), [TEXT]) && fits(value.slice(2), [TREE]);
 const GAME = { id: maybe(NUMBER), about: maybe(all(TEXT)), board: maybe(/^([XO-]{64} [XO])?$/), tree: maybe(TREE), way: maybe([COUNT]), moves: maybe(TEXT) };
 const CURRENT = {
-  ...GAME, left: TEXT, used: { X: NUMBER, O: NUMBER }, paused: FLAG,
+  ...GAME, tab: maybe(NUMBER), used: { X: NUMBER, O: NUMBER }, paused: FLAG,
   practice: maybe({ ...COURSE, side: SIDE, at: TEXT, line: maybe(TEXT), asked: COUNT, missed: FLAG, ended: FLAG }),
 };
 /** By the kind of the default, and where that does not say it. @type {Record<string, Shape>} */
