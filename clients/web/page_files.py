@@ -20,7 +20,11 @@ COLOURS = "colours.css"
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
-_STYLE_BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
+_BLANKS = {
+    ".css": re.compile(r" *[{};,] *|(?<=:) "),
+    ".js": re.compile(r'(?<=[^\s(\[]",) (?=")|(?<=\w:) (?=\[")'),
+}
+"""Blanks at the signs of style sheets, and between the texts of lists."""
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
 _GRADES = "<!-- grades -->"
@@ -57,20 +61,21 @@ def page_files(token: str = "") -> dict[str, PageFile]:
 
 
 def _light(name: str, data: bytes) -> bytes:
-    """Return a script or style sheet without indentation and without comments, except ``//`` after code, a style sheet
-    without blanks at its signs too; lines keep their numbers. Other files are returned unchanged.
+    """Return a script or style sheet without indentation, without comments, except ``//`` after code, and without
+    `_BLANKS`; lines keep their numbers. Other files are returned unchanged.
     """
-    if not name.endswith((".js", ".css")):
+    blanks = _BLANKS.get(Path(name).suffix)
+    if not blanks:
         return data
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), data.decode())
     text = _LINE_COMMENT_OR_MARGIN.sub("", text)
-    return (_STYLE_BLANKS.sub(r"\1", text) if name.endswith(".css") else text).encode()
+    return blanks.sub(lambda found: found[0].strip(), text).encode()
 
 
 def _module_links(names: Iterable[str]) -> str:
     """Return, as HTML, links by which a browser loads all modules at once, not one import after another."""
     scripts = [name for name in names if name.endswith(".js")]
-    preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
+    preloads = [f"<link rel=modulepreload href={name}>" for name in scripts]
     return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])
 
 

@@ -213,14 +213,22 @@ def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() ->
         source, served = (STATIC / name).read_text("utf-8").splitlines(), file.data.decode().splitlines()
         assert len(served) == len(source), name
         for number, (line, kept) in enumerate(zip(source, served, strict=True), 1):
-            plain = re.sub(r"/\*.*?\*/ ?", "", line)
-            if name.endswith(".css"):
-                plain = re.sub(r" *([{};,]) *|(?<=:) ", r"\1", plain)
-            assert not kept or plain.endswith(kept), f"{name}:{number}"
+            plain, served_plain = (re.sub(r"/\*.*?\*/| ", "", text) for text in (line, kept))
+            assert not kept or plain.endswith(served_plain), f"{name}:{number}"
             assert "/*" not in kept, f"{name}:{number}"
             assert not kept.startswith(("//", " ")), f"{name}:{number}"
             # A text over several lines would lose its margins.
             assert kept.count("`") % 2 == 0, f"{name}:{number}"
+
+
+def test_texts_keep_their_blanks() -> None:
+    """What is between quotes is served as it is written."""
+    text = re.compile(r'"[^"\n]*"')
+    for name in ("view/texts.js", "panes/playedpane.js", "panes/librarypane.js"):
+        written = re.sub(
+            r"/\*.*?\*/|^ *//[^\n]*", "", (STATIC / name).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        assert text.findall(page_files()[name].data.decode()) == text.findall(written), name
 
 
 def test_style_sheets_use_colours_that_there_are() -> None:

@@ -150,6 +150,83 @@ def test_the_engine_plays_as_people_do(visit: Visit) -> None:
     visit(talk, f"#m={LATE}", hints=False)
 
 
+def test_play_begins_a_game_against_somebody(visit: Visit) -> None:
+    names = "['black', 'white'].map(side => document.getElementById(`${side}-name`).textContent)"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.click("#play-game")
+        assert await tab.evaluate("document.getElementById('lesson-warn').value") == "0"
+        await tab.click("#lesson-start")
+        assert await tab.evaluate(names) == ["You", "rated 100"]
+        assert await tab.evaluate("desdaemon.teacher.side") == ""
+        assert not await tab.evaluate("document.getElementById('lesson').checkVisibility()")
+        await tab.click('[data-square="f5"]')
+        await tab.until("desdaemon.game.now.ply === 2")
+        # The engine itself, and the other colour.
+        await tab.press("p", "ArrowDown")
+        await tab.evaluate("document.getElementById('lesson-rating').value = 0")
+        await tab.click("#lesson-start")
+        assert await tab.evaluate(names) == ["the engine", "You"]
+        await tab.until("desdaemon.game.now.ply === 1")
+
+    visit(talk, hints=False, playLevel=1)
+
+
+def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> None:
+    seen = """ids => (desdaemon.pane("game"), ids.filter(id => document.getElementById(id).checkVisibility()))"""
+    moving = ["first", "back", "forward", "last", "undo", "analyse", "mistake-back", "mistake-next", "graph-kind"]
+
+    async def talk(tab: BrowserTab) -> None:
+        assert await tab.evaluate(f"({seen})({moving})") == []
+        box = "(({ x, width, y }) => [x, width, y])(document.getElementById('board').getBoundingClientRect())"
+        before = await tab.evaluate(box)
+        await tab.evaluate("desdaemon.play('f5')")
+        assert await tab.evaluate(f"({seen})({moving})") == moving
+        # No square moves away under the pointer.
+        assert await tab.evaluate(box) == before
+        await tab.evaluate("desdaemon.game.reset()")
+        assert await tab.evaluate(f"({seen})({moving})") == []
+
+    visit(talk, hints=False)
+
+
+def test_what_is_touched_is_large_enough(visit: Visit) -> None:
+    small = """(() => {
+        const found = [];
+        for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {
+            desdaemon.pane(pane);
+            for (const one of document.querySelectorAll("button, select, .file, summary, .check, input")) {
+                const { width, height } = one.getBoundingClientRect();
+                // Squares are as large as the screen lets them be; a label is touched for its box.
+                const boxed = one.parentNode.matches("label.check, .file, fieldset label");
+                const least = one.matches(".square") ? 43 : boxed ? 0 : 44;
+                if (one.checkVisibility() && Math.min(width, height) < least) found.push([pane, one.id, width, height]);
+            }
+        }
+        return found;
+    })()"""
+
+    async def talk(tab: BrowserTab) -> None:
+        for width in (390, 768):
+            await tab.resize(width, 844)
+            assert await tab.evaluate(small) == []
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+
+    visit(talk, "#m=f5d6c3", hints=False)
+
+
+def test_the_page_can_be_installed(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        found = await tab.call("Page.getAppManifest")
+        assert found["errors"] == []
+        assert json.loads(found["data"])["name"] == "desdaemon"
+        errors = (await tab.call("Page.getInstallabilityErrors"))["installabilityErrors"]
+        # Each page of these tests has storage of its own, as a private window has.
+        assert [one["errorId"] for one in errors] == ["in-incognito"]
+
+    visit(talk, hints=False)
+
+
 def test_a_page_that_is_loaded_anew_has_its_game_though_its_address_is_behind(visit: Visit) -> None:
     """The browser may load the page anew before it hears of the new address."""
 

@@ -398,6 +398,7 @@ export class App {
       byId(`${colour(side)}-player`).classList.toggle("turn", !game.over && game.now.side === side);
     }
     byId("board").setAttribute("aria-label", t("boardLabel"));
+    document.body.classList.toggle("unplayed", !game.root.children.length);
     if (!this.player.running) byId("told").textContent = this.turnText();
     this.hovered(null);
     this.clocks();

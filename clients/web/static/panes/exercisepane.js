@@ -1,12 +1,12 @@
-// The pane of exercises: the position is on the board, the one good move is to be found there; question and verdict stand
-// below it.
+// The pane of exercises: the position is on the board, where the one good move is to be found; question and verdict
+// stand below it.
 
 import { Exercises, rightMoves } from "../model/exercises.js";
 import { colour } from "../model/rules.js";
 import { steps } from "../engine/review.js";
 import { byId, press } from "../view/dom.js";
 import { t } from "../view/texts.js";
-import { Why, compared } from "./why.js";
+import { Why, compared, furnish } from "./why.js";
 
 /** The least loss in discs of a move that becomes an exercise. */
 const LOST = 4;
@@ -23,6 +23,7 @@ export class ExercisePane {
     /** Whether an answer to this exercise counted already. */
     this.counted = false;
     this.note = "";
+    furnish("exercise", "nextExercise");
     this.why = new Why(app, "exercise", () => this.draw());
     /** The search of the exercises that are being made of the game on the board.
      * @type {ReturnType<import("../engine/socket.js").Socket["ask"]>|null} */
@@ -205,7 +206,7 @@ export class ExercisePane {
     if (!list.length) return t("exercisesNone");
     if (!one) return t("exercisesReady");
     if (this.why.moves) return this.why.text();
-    if (!this.tried) return t(this.app.game.root.side === "X" ? "exerciseBlack" : "exerciseWhite");
+    if (!this.tried) return `${this.app.turnText()}: ${t("exerciseFind")}`;
     return t(rightMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
   }
 

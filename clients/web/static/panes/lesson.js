@@ -1,6 +1,7 @@
 // A game in which one learns, below the board: the choice of the opponent, warnings with their reasons, what came of it.
 
 import { gradeOf } from "../engine/review.js";
+import { colour, other } from "../model/rules.js";
 import { RATINGS } from "../model/store.js";
 import { byId, el, offer, press } from "../view/dom.js";
 import { speak } from "../view/speak.js";
@@ -21,6 +22,7 @@ export class Lesson {
     /** Whether a game is being chosen. */
     this.choosing = false;
     this.why = new Why(app, "lesson", () => this.draw());
+    press("play-game", () => this.choose(true, 0));
     press("learn", () => this.choose(true));
     press("lesson-cancel", () => this.choose(false));
     press("lesson-back", () => this.takeBack());
@@ -46,15 +48,16 @@ export class Lesson {
 
   /** Draw the choices in the chosen language. */
   labels() {
-    offer("lesson-rating", RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]));
-    offer("lesson-warn", LOSSES.map((n) => [n, t("orMore", { n })]));
+    const rated = RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]);
+    offer("lesson-rating", [...rated, [0, t("engine")]]);
+    offer("lesson-warn", [[0, t("never")], ...LOSSES.map((n) => [n, t("orMore", { n })])]);
     this.preset();
   }
 
-  /** Choose what was chosen last. */
-  preset() {
+  /** Choose what was chosen last. @param {number} [warn] 0 for a game without warnings */
+  preset(warn = this.app.preferences.get("warn") || USUAL_LOSS) {
     const { preferences } = this.app;
-    byId("lesson-warn").value = preferences.get("warn") || USUAL_LOSS;
+    byId("lesson-warn").value = warn;
     byId("lesson-rating").value = preferences.get("strength") || RATINGS[0];
   }
 
@@ -65,12 +68,12 @@ export class Lesson {
     this.draw();
   }
 
-  /** Open or close the choice of a game. @param {boolean} open */
-  choose(open) {
+  /** Open or close the choice of a game. @param {boolean} open @param {number} [warn] as in `preset` */
+  choose(open, warn) {
     if (open) {
       this.app.stopAll();
       this.app.teacher.prepare();
-      this.preset();
+      this.preset(warn);
     }
     this.choosing = open;
     this.draw();
@@ -90,7 +93,7 @@ export class Lesson {
     preferences.set("hints", false);
     this.choosing = false;
     app.game.reset();
-    speak(`${app.turnText()}. ${this.text()}`);
+    speak([app.turnText(), app.teacher.side && this.text()].filter(Boolean).join(". "));
   }
 
   /** Go on without warnings, with a person on both sides. */
@@ -142,11 +145,12 @@ export class Lesson {
     return this.why.told === "better" ? t("isBetter", { move: warning.best.move }) : this.why.text();
   }
 
-  /** Return how a side is called in a game with a teacher, "" elsewhere. @param {Side} side */
+  /** Return how a side is called in a game against the engine, "" elsewhere. @param {Side} side */
   nameOf(side) {
-    const { teacher, preferences } = this.app;
-    if (!teacher.side) return "";
-    if (side === teacher.side) return t("you");
+    const { preferences } = this.app;
+    const own = preferences.get(colour(side));
+    if (own === preferences.get(colour(other(side)))) return "";
+    if (own === "human") return t("you");
     const rating = preferences.get("strength");
     return rating ? t("rated", { rating }) : t("engine");
   }
@@ -171,7 +175,7 @@ export class Lesson {
     byId("lesson-form").hidden = !choosing;
     byId("lesson-box").classList.toggle("idle", !warning && !over);
     byId("lesson-box").hidden = choosing || !side;
-    byId("learn").hidden = side !== "";
+    for (const name of ["learn", "play-game"]) byId(name).hidden = side !== "";
     byId("controls").hidden = choosing || Boolean(warning || app.setup);
     byId("lesson-told").textContent = this.text();
     this.why.draw(over ? app.teacher.tally().made.map((one) => this.mistake(one)) : []);

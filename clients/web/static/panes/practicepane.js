@@ -1,5 +1,5 @@
-// The pane of practice: lines of an opening are asked back, the page playing the other side; questions and verdicts stand
-// below the board.
+// The pane of practice: lines of an opening are asked back, the page playing the other side; questions and verdicts
+// stand below the board.
 
 import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from "../model/practice.js";
 import { PASS, isOver, movesOf } from "../model/rules.js";
@@ -7,7 +7,7 @@ import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
-import { Why, compared } from "./why.js";
+import { Why, compared, furnish } from "./why.js";
 
 /** Milliseconds for which a wrong move stays on the board. */
 const WRONG_MS = 900;
@@ -31,6 +31,7 @@ export class PracticePane {
     this.practice = new Practice();
     /** @type {Run|null} */
     this.run = null;
+    furnish("practice", "nextLine");
     this.why = new Why(app, "practice", () => this.draw());
     /** The run that the page had before it was loaded anew, as `saved` returned it. */
     this.before = app.kept.practice ?? null;

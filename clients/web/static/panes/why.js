@@ -10,18 +10,39 @@ const PLIES = 8;
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/knowledge.js").Result} Result */
-/** @typedef {{kind: string, text: string, played: number[], best: number[]}} Reason  as the operation `explain` has it */
-/** @typedef {{move: string, lost: number, own: Result, best: Result, reasons?: Reason[]}} Compared  `lost` in discs; `own`
- *   is the move's result; `reasons` are there once they were asked for. */
+/** @typedef {{kind: string, text: string, played: number[], best: number[]}} Reason  as `explain` replies */
+/** @typedef {{move: string, lost: number, own: Result, best: Result, reasons?: Reason[]}} Compared  `lost` in discs;
+ *   `own` is the move's result; `reasons` are there once they were asked for. */
 
 /** Return what two moves of a position are worth; they may be the same. @param {App} app
- * @param {import("../model/game.js").Node} node @param {string} move @param {string} better @returns {Promise<Compared>} */
+ * @param {import("../model/game.js").Node} node @param {string} move @param {string} better
+ * @returns {Promise<Compared>} */
 export async function compared(app, node, move, better) {
   const asked = { board: app.game.board(node), level: app.preferences.get("level"), book: "use" };
   const [own, best] = await Promise.all(
     [move, better].map(async (one) => (await app.socket.ask("analyze", { ...asked, allow: [one] })).moves[0]),
   );
   return { move, lost: best.score - own.score, own, best };
+}
+
+/** Fill the section below the board in which a pane asks. @param {string} place as in `Why`
+ * @param {string} next the text of the button for what comes next */
+export function furnish(place, next) {
+  const buttons = Object.entries({ back: "goBack", next, why: "why", hint: "hint", answer: "answer" });
+  /** @param {string} name @param {string} text */
+  const button = (name, text) => el("button", { id: `${place}-${name}`, "data-t": text, text: t(text) });
+  /** @param {string} name */
+  const line = (name) => el("p", { id: `${place}-${name}`, "aria-live": "polite" });
+  fill(
+    byId(place),
+    line("told"),
+    el("div", { class: "bar" }, ...buttons.map(([name, text]) => button(name, text))),
+    line("note"),
+    el("p", { id: `${place}-about`, class: "soft" }),
+    el("div", { id: `${place}-line`, class: "bar" }),
+    el("ul", { id: `${place}-facts`, class: "plain" }),
+  );
+  byId(`${place}-back`).classList.add("primary");
 }
 
 export class Why {

@@ -36,6 +36,7 @@ export const KEYS = [
   key("x", "nextAsked", (app) => asked(app).next()),
   key("h", "hint", (app) => app.lesson.why.tell("better") || asked(app).hint()),
   key("w", "why", (app) => app.lesson.why.tell("why") || asked(app).explain()),
+  key("p", "play", (app) => app.lesson.choose(true, 0)),
   key("t", "learn", (app) => app.lesson.choose(true)),
   key("e", "setUp", (app) => app.beginSetup()),
   key("f", "turnBoard", (app) => app.rotate()),
