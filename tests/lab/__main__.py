@@ -9,6 +9,7 @@ from pathlib import Path
 EXPERIMENTS = {
     "games": ("lab.games", "positions a second that `games.get` answers"),
     "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
+    "hostile": ("lab.hostile", "lying workers, killed backups, failing TLS and locks"),
     "journeys": ("lab.journeys", "follow requests through the daemon: its modules and calls"),
     "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "levels": ("lab.levels", "count the nodes of levels on fixed positions"),

@@ -1,13 +1,14 @@
 """A worker of a cluster with something wrong: ``strange_worker.py KIND ADDRESS [OPTION ...]``.
 
 The kinds: ``version`` and ``answers`` give themselves another identity; ``setup`` cannot load the kernels; ``liar``
-answers with scores that are wrong; ``deadly`` ends, as by a crash, at the position that `DEADLY` is; ``stranger`` is
-dask's own worker.
+answers with scores that are wrong, ``seldom`` with one such in twenty; ``deadly`` ends, as by a crash, at the position
+that `DEADLY` is; ``stranger`` is dask's own worker.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 
@@ -41,7 +42,10 @@ def strange(kind: str) -> None:
         state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[AnySearch, ...]
     ) -> list[WorkerAnswer | None]:
         found = answers(state, job, hash_bits, searches)
-        return [each and each._replace(found=(each.found[0], each.found[1] + 2)) for each in found]
+        wrong = [each and each._replace(found=(each.found[0], each.found[1] + 2)) for each in found]
+        if kind == "liar":
+            return wrong
+        return [random.choices(pair, (1, 19))[0] for pair in zip(wrong, found, strict=True)]
 
     def die(
         state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[AnySearch, ...]
@@ -56,7 +60,7 @@ def strange(kind: str) -> None:
         tasks.identity = other_answers
     elif kind == "setup":
         tasks.identity = no_kernels
-    elif kind == "liar":
+    elif kind in ("liar", "seldom"):
         tasks.WorkerState.answers = lie  # type: ignore[method-assign]
     elif kind == "deadly":
         tasks.WorkerState.answers = die  # type: ignore[method-assign]
