@@ -58,11 +58,14 @@ class Programs:
         (folder / "token").chmod(0o600)
         self._bombs = _bombs(folder)
         self._board: _WatchedBoard | None = None
-        self._end = time.monotonic() + seconds
+        self._seconds, self._end = seconds, 0.0
 
     def run(self) -> None:
-        """Run all acts in parallel; returns at the end."""
+        """Say that all is ready, then run all acts in parallel; returns at the end."""
         with _WatchedBoard(self._folder, self._endpoint) as self._board:
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
+            self._end = time.monotonic() + self._seconds
             acts = (self.unpack_bombs, self.serve_ggs, self.serve_bots, self.watch, self.flood_the_board)
             threads = [threading.Thread(target=self._repeat, args=(act,)) for act in acts]
             for thread in threads:
@@ -205,12 +208,9 @@ class _WatchedBoard:
         with (watched / "game-4.html").open("wb") as hole:
             hole.truncate(8 << 30)
         arguments = ["web", "--no-browser", "--listen", ":0", "--watch", str(watched), endpoint]
-        until, address = time.monotonic() + _SLOW_S, ""
-        # It waits for a few seconds only for a daemon to answer, and here everything else begins at the same time.
-        while not address and time.monotonic() < until:
-            self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-            assert self.process.stdout
-            address = self.process.stdout.readline().decode().strip()
+        self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert self.process.stdout
+        address = self.process.stdout.readline().decode().strip()
         where, _, self._token = address.partition("?token=")
         self.port = int(where.strip("/").rpartition(":")[2])
         self._cookie = ""
@@ -301,7 +301,9 @@ def _server(dice: random.Random, beginnings: tuple[bytes, ...]) -> Iterator[int]
 
 
 def main(arguments: list[str]) -> int:
-    """``SECONDS ENDPOINT``; prints the counts at the end. The exit status is 1 where a program did what it must not."""
+    """``SECONDS ENDPOINT``; prints a line when it begins, and the counts at the end. The exit status is 1 where a
+    program did what it must not.
+    """
     platform.lower_process(10)
     seconds, endpoint = arguments
     with tempfile.TemporaryDirectory() as folder:

@@ -400,10 +400,11 @@ def main(arguments: list[str]) -> int:
             asyncio.run(polite.learn())
             arguments = [str(seconds), str(named.connections), ",".join(daemon.connection.endpoints)]
             arguments.append(",".join(daemon.connection.events))
-            with (
-                _beside("peers", *arguments) as foe,
-                _beside("programs", str(seconds), daemon.connection.endpoints[0]) as programs,
-            ):
+            with _beside("programs", str(seconds), daemon.connection.endpoints[0]) as programs:
+                # The board waits for a few seconds only for a daemon to answer.
+                assert programs.stdout
+                programs.stdout.readline()
+                foe = _beside("peers", *arguments)
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
                     deeds = foe.communicate(timeout=_PATIENCE_S)[0].decode()
