@@ -36,7 +36,7 @@ _RESULT = re.compile(
 # The longest first, because `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
-_TO_MOVE = re.compile(r" to (?:move|play)$", re.IGNORECASE)
+_TO_MOVE = re.compile(r" to (?:move|play)[.:]?$", re.IGNORECASE)
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
 CHESS_VARIANTS = ("othello", "reversi")

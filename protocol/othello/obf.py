@@ -2,7 +2,7 @@
 
 ``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone. A score
 without a move (``; +18;``) is ignored, and so is the ``--:-127;`` at the end of some lines of Edax's files, which says
-that no move follows. The side may stand on the next line, as ``Black`` or ``White``, as in FFO's scripts.
+that no move follows. The side may stand on the next line, as in FFO's scripts (``Black``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .scores import MoverScore
 NO_FURTHER_MOVE = "--:-127"
 
 _BOARD_ALONE = re.compile(r"[-._XxOo*bBwW]{64}")
-_SIDE_ALONE = re.compile(r"(?:black|white)(?: to (?:move|play))?", re.IGNORECASE)
+_SIDE_ALONE = re.compile(r"(black|white|[xobw*])(?: to (?:move|play))?[.:]?", re.IGNORECASE)
 
 
 class Problem(NamedTuple):
@@ -44,7 +44,7 @@ def problem_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         text = line.strip()
         if board:
             side = _SIDE_ALONE.fullmatch(text)
-            yield (board[0], f"{board[1]} {text.split()[0]}") if side else board
+            yield (board[0], f"{board[1]} {side[1]}") if side else board
             board = None
             if side:
                 continue

@@ -208,7 +208,7 @@ def test_a_single_square_is_no_plural() -> None:
 FFO = "O--OOOOX-OOOOOOXOOXXOOOXOOXOOOXXOOOOOOXX---OOOOX----O--X--------"
 
 
-@pytest.mark.parametrize("side", ["Black", "black", "BLACK to move", " Black \r"])
+@pytest.mark.parametrize("side", ["Black", "black", "BLACK to move", " Black \r", "X", "*", "b", "Black to move."])
 def test_the_side_of_a_problem_may_stand_on_the_next_line(side: str) -> None:
     text = f"% FFO 40\n{FFO}\n{side}\n\n{FFO} X; a2:+38;\n{FFO}\nWhite"
     found = [(number, parse_problem(line)) for number, line in problem_lines(text.split("\n"))]
