@@ -46,7 +46,7 @@ class TooMany(Exception):
 
 
 class Stale(LookupError):
-    """Positions were added or removed since these `Grades` were made."""
+    """Positions were removed since these `Grades` were made."""
 
 
 class Grades:
@@ -66,17 +66,14 @@ class Grades:
         """Return the kinds (`SOLVED`, `READ`, `GUESSED`, as bits) of the ends of all lines that lose at most ``loss``
         discs at each step; 0 outside the book.
 
-        Raises `TooMany` after ``most`` positions, `Stale` if rows were added or removed meanwhile, and what
-        ``progress`` raises. Results so far are kept for the next call.
+        Raises `TooMany` after ``most`` positions, `Stale` if rows were removed meanwhile, and what ``progress`` raises.
+        Results so far are kept for the next call.
         """
         table = self.book.table
         row = table.find(player, opponent)
         if row < 0:
             return 0
-        if loss not in self._marks:
-            # This takes no memory before it is written to.
-            self._marks[loss] = np.zeros(len(table), np.uint8)
-        marks, readings_ = self._marks[loss], readings()
+        marks, readings_ = self._marks_of(loss), readings()
         stack: npt.NDArray[np.uint64] = np.zeros(_STACK, np.uint64)
         stack[:2] = 1, row
         looked = 0
@@ -87,9 +84,11 @@ class Grades:
                 if table.removals != self._removals:
                     raise Stale
                 answer = kernels().grade_rows(table.context_at_places, *places)
-            if answer < 0:
-                raise Stale
-            if answer:
+                if answer < 0:
+                    # A line has come to a row that was added since.
+                    marks = self._marks_of(loss)
+                    stack[:2] = 1, row
+            if answer > 0:
                 return int(marks[row])
             looked += step
             if looked == most:
@@ -97,6 +96,17 @@ class Grades:
             # The lock is not fair: without a pause other look-ups would wait for the last of the steps.
             time.sleep(PAUSE_S)
             progress("grade", looked, 0)
+
+    def _marks_of(self, loss: int) -> npt.NDArray[np.uint8]:
+        """Return the marks for lines that lose at most ``loss`` discs at each step, a byte for each row at least."""
+        marks, rows = self._marks.get(loss), len(self.book.table)
+        if marks is None or len(marks) < rows:
+            # Room for rows to come takes no memory before it is written to.
+            made: npt.NDArray[np.uint8] = np.zeros(rows + rows // 8 + _STEP, np.uint8)
+            if marks is not None:
+                made[: len(marks)] = marks
+            self._marks[loss] = marks = made
+        return marks
 
     def grade(
         self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress

@@ -126,6 +126,20 @@ def test_look_ups_have_their_turn_while_a_grade_is_computed(monkeypatch: pytest.
     assert events == [*["lock", "release", "pause"] * turns, "lock", "release"]
 
 
+def test_grades_go_on_while_positions_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grade, "_STEP", 8)
+    book = small_book(7)
+    deviate(book, START, Worker(toy), 0, 8)
+    grades, size = Grades(book), len(book)
+    assert grades.flags(*START, 2)
+    deviate(book, START, Worker(toy), 3, 8)
+    # More than the room for rows to come.
+    assert len(book) > 2 * size + 8
+    for row in (size, len(book) - 1):
+        position = book.table.entry(row)[:2]
+        assert grades.flags(*position, 2) == Grades(book).flags(*position, 2) != 0
+
+
 def test_grades_of_a_book_that_changed_are_of_no_use() -> None:
     book = shuffled(Rule.EDAX)
     grades = Grades(book)
