@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from checkout import ROOT
@@ -27,8 +27,10 @@ Data = dict[str, Any]
 class Web:
     """`desdaemon web` on a free port, or on the one given; ``cookie`` is what its token was exchanged for.
 
-    ``trust`` is how its certificate is checked where it has one.
+    ``trust`` is how its certificate is checked where it has one. ``running`` are all that have not been ended.
     """
+
+    running: ClassVar[set[Web]] = set()
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Web:
                 preexec_fn=heed_signals,
                 text=True,
             )
+        self.running.add(self)
         assert self.process.stdout
         self.address = self.process.stdout.readline().strip()
         assert self.address, self.errors.read_text()
@@ -150,6 +153,7 @@ class Web:
 
     def _gone(self) -> int:
         status = self.process.wait(PATIENCE_S)
+        self.running.discard(self)
         assert self.process.stdout
         self.process.stdout.close()
         return status

@@ -20,6 +20,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
+@pytest.fixture(autouse=True)
+def no_gateway_is_left() -> Iterator[None]:
+    """A test that fails before it has ended its gateway leaves none behind; those of fixtures go on."""
+    before = set(Web.running)
+    yield
+    for web in Web.running - before:
+        web.kill()
+
+
 @pytest.fixture(scope="module")
 def gateway(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     found = Web(tmp_path_factory.mktemp("gateway"), served.ipc)
