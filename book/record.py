@@ -50,7 +50,7 @@ RECORD = np.dtype(
 """A position in memory and in our own file; `layout` describes the fields."""
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-"""Games won, drawn and lost by the side to move, as weights (`desdaemon.book.growth.game_results`)."""
+"""Games won, drawn and lost by the side to move, as weights (`desdaemon.book.editing.game_results`)."""
 
 STATE = np.dtype(
     [

@@ -403,7 +403,7 @@ class BookTable(TableMemory):
 
     def results(self, row: int) -> tuple[float, float, float]:
         """Return the games won, drawn and lost by the side to move in a row's position, as weights
-        (`desdaemon.book.growth.game_results`); zeros if the table has no results.
+        (`desdaemon.book.editing.game_results`); zeros if the table has no results.
         """
         if not self._results:
             return 0.0, 0.0, 0.0

@@ -204,7 +204,7 @@ class Operation(NamedTuple):
     client has gone.
 
     ``replies`` are the names of the shapes that the data of its final may have, ``partial`` is that of its partials, ""
-    without any. Operations on the book have neither ``replies`` nor a shape: see `protocol.wire.book_replies`.
+    without any. Operations on the book have neither ``replies`` nor a shape: see `protocol.wire.replies.BOOK_RESULTS`.
 
     ``handler`` names the function that answers an operation of a satellite, ``module:function``. It gets an
     `OperationContext` and the request, returns the data of the final, and raises `RequestError`. It runs on a thread
@@ -317,6 +317,7 @@ class Switch(NamedTuple):
 class Satellite(NamedTuple):
     """What a folder brings to the core: rows of every kind. All fields are optional.
 
+    ``book_commands`` is the place, ``module:name``, of its book commands, rows of `protocol.commands.book_rows`.
     ``features`` are those that `hello` lists. ``shapes`` is the place, ``module:name``, of the shapes of its replies;
     to a shape of the core they add fields.
     ``exports`` are names that programs import from `desdaemon`, each with its place.
@@ -328,6 +329,7 @@ class Satellite(NamedTuple):
     operations: tuple[Operation, ...] = ()
     features: Mapping[str, Feature] = {}
     shapes: str = ""
+    book_commands: str = ""
     choosers: tuple[Chooser, ...] = ()
     searchers: tuple[Searchers, ...] = ()
     switches: tuple[Switch, ...] = ()

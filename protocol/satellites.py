@@ -17,6 +17,7 @@ SATELLITES = (
     "clients.analysis",
     "clients.match",
     "book.explorer",
+    "book.growth",
     "book.judge",
     "book.site",
     "engine.people",

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """On Windows, do not even import the files that are marked `posix` as a whole: they import what only POSIX has."""
-    if sys.platform != "win32" or collection_path.suffix != ".py":
+    """Do not even import the files that are marked as a whole as needing POSIX or a satellite that is not here: they
+    import it.
+    """
+    if collection_path.suffix != ".py":
         return None
-    return re.search(r"^pytestmark = .*\bposix\b", collection_path.read_text("utf-8"), re.MULTILINE) is not None or None
+    marks = "".join(re.findall(r"^pytestmark = .*", collection_path.read_text("utf-8"), re.MULTILINE))
+    posix = sys.platform == "win32" and "mark.posix" in marks
+    return posix or any(map(_missing, re.findall(r"mark\.needs\(\"([\w.]+)\"\)", marks))) or None
+
+
+def _missing(satellite: str) -> bool:
+    return find_spec(f"desdaemon.{satellite}") is None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,6 +70,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="needs POSIX"))
             elif reason := windows_failures.reason(item.nodeid):
                 item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+    for item in items:
+        for mark in item.iter_markers("needs"):
+            if _missing(mark.args[0]):
+                item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]}"))
     tests = Path(__file__).parent
     ranks = {name: rank for rank, name in enumerate(_FOLDERS)}
     items.sort(key=lambda item: ranks.get(item.path.relative_to(tests).parts[0], len(ranks)))

@@ -1,1 +1,1 @@
-"""Commands that add positions to a book, search them again, or remove them."""
+"""Commands that grow a book along its best lines, by own searches and games."""

@@ -22,6 +22,17 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.changes import Question
 from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.editing.rounds import (
+    CommandOutcome,
+    LeafTask,
+    LongCommand,
+    Position,
+    SearchLine,
+    Worker,
+    leaf_task,
+    leaf_without_search,
+)
+from desdaemon.book.editing.shrink import Shrunk, keep_only, root_row
 from desdaemon.book.errors import within
 from desdaemon.book.layout import (
     EGAROUCID_LEVELS,
@@ -38,18 +49,6 @@ from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
 from desdaemon.book.readings import in_scale, readings
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
-
-from .rounds import (
-    CommandOutcome,
-    LeafTask,
-    LongCommand,
-    Position,
-    SearchLine,
-    Worker,
-    leaf_task,
-    leaf_without_search,
-)
-from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
 """An error margin that stands for no limit."""

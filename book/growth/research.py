@@ -9,13 +9,12 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Worker
 from desdaemon.book.errors import within
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, PASS
 from desdaemon.book.record import PositionEntry
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
-
-from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
 def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.rounds import CommandOutcome, Position, Worker
 from desdaemon.book.errors import within
 from desdaemon.book.layout import MAX_LEVEL
 
 from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window, learn
-from .rounds import CommandOutcome, Position, Worker
 
 
 class LearningStep(NamedTuple):

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, choose
+from desdaemon.book.editing.add import kept_positions
+from desdaemon.book.editing.game_results import count, live_game
+from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 from desdaemon.book.errors import within
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
-
-from .add import kept_positions
-from .game_results import count, live_game
-from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
 """Number of games of a round. All use the book as it was before, so that the number of threads does not matter."""

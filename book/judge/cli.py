@@ -91,9 +91,9 @@ def _judged(asked: Namespace) -> tuple[Account, int]:
     Raises `BadInput` and `BookError` for files that cannot be used.
     """
     from desdaemon.book.choose import MoveChoice
+    from desdaemon.book.editing.engine_evaluator import Searches
+    from desdaemon.book.editing.rounds import Worker
     from desdaemon.book.formats import registry
-    from desdaemon.book.growth.engine_evaluator import Searches
-    from desdaemon.book.growth.rounds import Worker
     from desdaemon.book.progress import WorkCancelled
     from desdaemon.clients.programs.openings import openings_of_file
     from desdaemon.clients.programs.process_groups import StoppedBySignals

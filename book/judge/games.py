@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, choose
-from desdaemon.book.growth.rounds import SearchLine, Worker
+from desdaemon.book.editing.rounds import SearchLine, Worker
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.clients.programs.openings import key_of

@@ -25,9 +25,9 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words
+from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.errors import within
 from desdaemon.book.formats import edax, egaroucid, text
-from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START

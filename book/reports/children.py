@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.game_results import Results, results_of
+from desdaemon.book.editing.game_results import Results, results_of
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL
 from desdaemon.book.progress import ProgressCallback, no_progress
 

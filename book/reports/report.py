@@ -9,11 +9,11 @@ import numpy as np
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
+from desdaemon.book.editing.game_results import results_of
 from desdaemon.book.exports import kernels
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.games import sources
-from desdaemon.book.growth.game_results import results_of
 from desdaemon.book.layout import HUMAN_LEVEL
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import Rule

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.game_results import results_of
+from desdaemon.book.editing.game_results import results_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.errors import BadInput, quoted

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from desdaemon.protocol.commands.book import BOOK, BOOK_COMMANDS, Parameter
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.book_rows import BOOK, Parameter
 from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.rows import ADMIN, EDITOR, READER, Argument, Operation
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES

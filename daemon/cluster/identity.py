@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 
-from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.engine.compiler.library import imported_sources
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.exports import MODULES
 
-_SEARCH = ("desdaemon.engine.search", "desdaemon.book.growth.engine_evaluator", *MODULES)
+_SEARCH = ("desdaemon.engine.search", "desdaemon.book.editing.engine_evaluator", *MODULES)
 
 _RESOURCE = "desdaemon-"
 

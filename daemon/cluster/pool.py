@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from desdaemon.book.growth.engine_evaluator import HASH_BITS
-from desdaemon.book.growth.rounds import SearchLine, Worker
+from desdaemon.book.editing.engine_evaluator import HASH_BITS
+from desdaemon.book.editing.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.errors import Unfinished
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
     from desdaemon.book.book import Evaluate
-    from desdaemon.book.growth.rounds import OnProgress
+    from desdaemon.book.editing.rounds import OnProgress
     from desdaemon.core.searchers import JobSearches
 
 LOOK_S = 1.0

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 
-from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Control, Searcher

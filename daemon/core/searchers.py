@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from desdaemon.book.book import Evaluate
-    from desdaemon.book.growth.rounds import OnProgress
+    from desdaemon.book.editing.rounds import OnProgress
     from desdaemon.core.settings import SessionSettings
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.engine.limits import Limits

@@ -7,175 +7,41 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
-from desdaemon.protocol.rows import ADMIN, EDITOR, READER, expected_value
+from desdaemon.protocol.rows import ADMIN, load
 from desdaemon.protocol.spelling import did_you_mean
 
+from .book_rows import (
+    DISCARD,
+    GAME_FILES,
+    OPTIONS,
+    OUTPUT,
+    SEARCH,
+    BookCommand,
+    BookValue,
+    BookValues,
+    Parameter,
+    editor_command,
+    file_name,
+    flag,
+    growing_command,
+    number,
+)
 from .options import split_words, whole_number
 
-BookValue = int | bool | str | list[str] | None
-BookValues = dict[str, BookValue]
-
-BOOK, OPTIONS, OUTPUT, SEARCH = "book", "options", "output", "search"
-"""What a command is about: the book; the options of the client's dialogue; what commands print; the hash table."""
-
-_EXPECTED = {
-    "flag": "true or false",
-    "move": "a square such as f5",
-    "path": "the name of a file",
-    "text": "a text",
-    "paths": "the names of files",
-}
-
-
-class Parameter(NamedTuple):
-    """A parameter of a book command.
-
-    ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
-    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed), ``text`` (on the wire at most
-    ``high`` characters) or ``flag`` (in text ``--name`` anywhere, false unless given). A ``named`` parameter is given
-    in text as ``--name value``, anywhere in the line. ``default`` is the value of a parameter that is left out and not
-    ``required``; if it is None, the book chooses.
-    """
-
-    name: str
-    kind: str
-    help: str
-    default: int | str | None = None
-    low: int = 0
-    high: int = 0
-    choices: tuple[str, ...] = ()
-    required: bool = False
-    named: bool = False
-
-    @property
-    def expected(self) -> str:
-        """The expected values in words, for error messages."""
-        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
-
-    @property
-    def usage(self) -> str:
-        """The parameter in help and messages: ``[relative]``, ``file ...``, ``[--repair]``, ``[--played n]``."""
-        if self.kind == "flag":
-            return f"[--{self.name}]"
-        if self.named:
-            return f"[--{self.name} {'n' if self.kind == 'int' else 'file'}]"
-        shown = "|".join(self.choices) if self.kind == "choice" else self.name
-        shown += " ..." if self.kind == "paths" else ""
-        return shown if self.required else f"[{shown}]"
-
-
-class BookCommand(NamedTuple):
-    """A command on the book.
-
-    A ``long`` command may take more than a second; it reports progress and can be stopped. A command that ``writes``
-    changes the book or its file. Commands of both kinds run alone on the book, with two exceptions: long commands that
-    only read positions (``places``), and `backup` of a book with a journal. A command that ``replaces`` puts another
-    book in place of the present one. ``role`` is the least role of a remote client; every command that names a file
-    requires an admin. ``about`` is the subject: `BOOK`, `OPTIONS`, `OUTPUT` or `SEARCH`. The wire has no operations for
-    commands about `SEARCH`; the browser has pages only for those about `BOOK`. A ``game`` command looks at a whole
-    game, which takes too long for the thread that owns the sockets. A command that ``goes_on`` continues at its second
-    run what the first one began; a server resumes jobs of such commands after a restart. A command that ``saves`` is
-    given to keep the book: a script in which it fails ends with an error status.
-    """
-
-    name: str
-    parameters: tuple[Parameter, ...]
-    help: str
-    aliases: tuple[str, ...] = ()
-    long: bool = False
-    writes: bool = False
-    role: str = READER
-    places: bool = False
-    replaces: bool = False
-    about: str = BOOK
-    game: bool = False
-    goes_on: bool = False
-    saves: bool = False
-
-    @property
-    def job(self) -> bool:
-        """Whether the command runs as a job, which continues when its client has gone."""
-        return self.long or self.writes
-
-    @property
-    def names_files(self) -> bool:
-        """Whether a parameter names a file."""
-        return any(parameter.kind in ("path", "paths") for parameter in self.parameters)
-
-    @property
-    def op(self) -> str:
-        """The name of the operation on the wire and of its jobs: ``book.deviate``."""
-        return f"book.{self.name}"
-
-    @property
-    def usage(self) -> str:
-        """The command with its parameters, as help shows it."""
-        return " ".join((self.name, *(parameter.usage for parameter in self.parameters)))
-
-
-def _int(name: str, low: int, high: int, help: str, default: int | None = None, *, required: bool = False) -> Parameter:
-    return Parameter(name, "int", help, default, low, high, required=required)
-
-
-def _file(help: str, *, required: bool = True, name: str = "file") -> Parameter:
-    return Parameter(name, "path", help, required=required)
-
-
-def _flag(name: str, help: str) -> Parameter:
-    return Parameter(name, "flag", help)
-
-
-def _editor(
-    name: str,
-    parameters: tuple[Parameter, ...],
-    help: str,
-    *,
-    long: bool = True,
-    role: str = EDITOR,
-    replaces: bool = False,
-    about: str = BOOK,
-) -> BookCommand:
-    return BookCommand(name, parameters, help, (), long, True, role, replaces=replaces, about=about)
-
-
-def _limit(name: str, high: int, help: str) -> Parameter:
-    return Parameter(name, "int", help, None, 1, high, named=True)
-
-
-BUDGET = (
-    _limit("time", 10**9, "Most seconds to work."),
-    _limit("nodes", 10**15, "Most nodes to search."),
-    _limit("positions", 10**10, "Most positions to add."),
-)
-"""Limits of a command: the first one that is reached ends it as a stop does, within a search or a round. Positions
-that were added are still searched.
-"""
-
-
-def _grower(name: str, parameters: tuple[Parameter, ...], help: str, *, role: str = EDITOR) -> BookCommand:
-    return _editor(name, (*parameters, *BUDGET), help, role=role)._replace(goes_on=True)
-
-
-_LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, if the file has none.", 1)
-_GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt .ndjson) or folders.", required=True)
-_DEPTH = _int("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
-_PER_MOVE = _int("per-move", 0, 129, "Most discs that one move may lose; 129: no limit.", required=True)
-_CUMULATIVE = _int("cumulative", 0, 129, "Most discs that a line may lose in all; 129: no limit.", required=True)
-_DISCARD = _flag("discard", "Drop unsaved changes of the book in use.")
-_SEARCH_LEVEL = "Level of the searches; the book's unless given."
+_LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
 BOOK_COMMANDS = (
     # The book and its file
-    _editor(
+    editor_command(
         "new",
         (
-            _int("level", 0, 60, "Level of new positions.", 21),
-            _int("depth", 0, 61, "Depth; by default what suits the level, 36 for level 21."),
-            _DISCARD,
+            number("level", 0, 60, "Level of new positions.", 21),
+            number("depth", 0, 61, "Depth; by default what suits the level, 36 for level 21."),
+            DISCARD,
         ),
         "Begin a new book with the initial position; the book in use is closed, its file stays.",
         role=ADMIN,
@@ -184,7 +50,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "load",
         (
-            _file("A book of any format."),
+            file_name("A book of any format."),
             _LEVEL_OF_FILE,
             Parameter(
                 "overlay",
@@ -192,7 +58,7 @@ BOOK_COMMANDS = (
                 "Keep changes in this file; the book's own is only read.",
                 named=True,
             ),
-            _DISCARD,
+            DISCARD,
         ),
         "Use the book of a file: desdaemon's own format, Edax's, Egaroucid's or Edax's text, recognised by content.",
         aliases=("open",),
@@ -201,28 +67,28 @@ BOOK_COMMANDS = (
         role=ADMIN,
         replaces=True,
     ),
-    _editor(
+    editor_command(
         "reopen",
-        (_DISCARD,),
+        (DISCARD,),
         "Read the book's file again, and open it for writing unless another process is doing so.",
         replaces=True,
     ),
-    _editor(
+    editor_command(
         "save",
-        (_file("File to write; the book's own unless given.", required=False),),
+        (file_name("File to write; the book's own unless given.", required=False),),
         "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else desdaemon's own.",
         role=ADMIN,
     )._replace(saves=True),
-    _editor(
+    editor_command(
         "import",
-        (_file("A text export, or any other book."), _DISCARD),
+        (file_name("A text export, or any other book."), DISCARD),
         "Use a book of any format, and search what it leaves open.",
         role=ADMIN,
         replaces=True,
     ),
     BookCommand(
         "export",
-        (_file("Where to."),),
+        (file_name("Where to."),),
         "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat or .egbk3.",
         long=True,
         role=ADMIN,
@@ -230,18 +96,18 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "backup",
-        (_file("Where to."),),
+        (file_name("Where to."),),
         "Write a copy in desdaemon's own format while the book stays in use.",
         long=True,
         role=ADMIN,
         saves=True,
     ),
-    _editor(
+    editor_command(
         "merge",
         (
-            _file("A book of any format."),
-            _flag("keep-ours", "Add missing positions only."),
-            _flag("into", "Write instead a copy of the overlay's base with its changes to that file."),
+            file_name("A book of any format."),
+            flag("keep-ours", "Add missing positions only."),
+            flag("into", "Write instead a copy of the overlay's base with its changes to that file."),
         ),
         "Add the positions of another book; of two entries the one with the higher level stays.",
         role=ADMIN,
@@ -249,16 +115,16 @@ BOOK_COMMANDS = (
     BookCommand(
         "diff",
         (
-            _file("A book of any format."),
-            _file("Another one; the book in use unless given.", required=False, name="other"),
+            file_name("A book of any format."),
+            file_name("Another one; the book in use unless given.", required=False, name="other"),
         ),
         "Count how two books differ.",
         long=True,
         role=ADMIN,
     ),
-    _editor(
+    editor_command(
         "salvage",
-        (_file("The damaged file."), _DISCARD),
+        (file_name("The damaged file."), DISCARD),
         "Recover the undamaged part of a book; the damaged file is not changed.",
         role=ADMIN,
         replaces=True,
@@ -268,30 +134,30 @@ BOOK_COMMANDS = (
     BookCommand("off", (), "Do not play from the book.", about=OPTIONS),
     BookCommand(
         "randomness",
-        (_int("discs", 0, 128, "Discs below the best score; shows the value if left out."),),
+        (number("discs", 0, 128, "Discs below the best score; shows the value if left out."),),
         "Set how much worse than the best a book move may be.",
         about=OPTIONS,
     ),
-    _editor(
+    editor_command(
         "depth",
-        (_int("depth", 0, 61, "Moves; shows the value if left out."),),
+        (number("depth", 0, 61, "Moves; shows the value if left out."),),
         "Set the depth to which positions are added from now on.",
         long=False,
     ),
-    _editor(
+    editor_command(
         "level",
-        (_int("level", 0, 60, "Level; shows the value if left out."),),
+        (number("level", 0, 60, "Level; shows the value if left out."),),
         "Set the level of positions added from now on.",
         long=False,
     ),
-    _editor(
+    editor_command(
         "verbose",
-        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board; shows the value if left out."),),
+        (number("verbosity", 0, 4, "From 2 on every search is shown with its board; shows the value if left out."),),
         "Set what the book's commands show; kept in its file.",
         long=False,
         about=OUTPUT,
     ),
-    _editor(
+    editor_command(
         "rule",
         (
             Parameter(
@@ -315,7 +181,7 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "edits",
-        (_int("count", 1, 10**6, "Most positions to list.", 100),),
+        (number("count", 1, 10**6, "Most positions to list.", 100),),
         "List the positions whose score was set by hand.",
         long=True,
     ),
@@ -323,7 +189,7 @@ BOOK_COMMANDS = (
     BookCommand("stats", (), "Count positions, links, leaves and scores by the number of empty squares.", long=True),
     BookCommand(
         "analyze",
-        (_int("n", 1, 128, "Moves, all unless given."),),
+        (number("n", 1, 128, "Moves, all unless given."),),
         "Analyse the game by the book's scores alone.",
         aliases=("analyse", "a"),
         game=True,
@@ -332,8 +198,8 @@ BOOK_COMMANDS = (
     BookCommand(
         "lines",
         (
-            _int("loss", 0, 129, "Discs that a move may lose.", 0),
-            _int("count", 1, 10**6, "Most lines to show.", 100),
+            number("loss", 0, 129, "Discs that a move may lose.", 0),
+            number("count", 1, 10**6, "Most lines to show.", 100),
         ),
         "Show the best lines from here through the book.",
         long=True,
@@ -341,18 +207,20 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "umigame",
-        (_int("depth", 1, 60, "Moves from the position on the board to the ends of lines, at most.", 60),),
+        (number("depth", 1, 60, "Moves from the position on the board to the ends of lines, at most.", 60),),
         "Show how few lines of the book each side must know to keep its score from here against every best reply.",
         long=True,
         places=True,
     ),
-    _editor("verify", (_flag("repair", "Repair what is wrong, without searching."),), "Check the book for errors."),
-    BookCommand("check", (_GAMES,), "Compare the moves of games with the book.", long=True, role=ADMIN),
+    editor_command(
+        "verify", (flag("repair", "Repair what is wrong, without searching."),), "Check the book for errors."
+    ),
+    BookCommand("check", (GAME_FILES,), "Compare the moves of games with the book.", long=True, role=ADMIN),
     BookCommand(
         "extract",
         (
-            _file("File to write, a game a line."),
-            _int("loss", 0, 129, "Discs that a move may lose.", 0),
+            file_name("File to write, a game a line."),
+            number("loss", 0, 129, "Discs that a move may lose.", 0),
         ),
         "Write the best lines from here to a file.",
         long=True,
@@ -360,7 +228,10 @@ BOOK_COMMANDS = (
     ),
     BookCommand(
         "problem",
-        (_int("empties", 0, 60, "Empty squares.", 24), _int("count", 1, 10**6, "Most positions to show.", 10)),
+        (
+            number("empties", 0, 60, "Empty squares.", 24),
+            number("count", 1, 10**6, "Most positions to show.", 10),
+        ),
         "Show positions of the book with a single best move.",
         long=True,
     ),
@@ -372,11 +243,11 @@ BOOK_COMMANDS = (
         about=SEARCH,
     ),
     # Growing
-    _editor("store", (), "Add the positions of the game, and count its result once it is over."),
-    _editor(
+    editor_command("store", (), "Add the positions of the game, and count its result once it is over."),
+    editor_command(
         "add",
         (
-            _GAMES,
+            GAME_FILES,
             Parameter(
                 "played",
                 "int",
@@ -386,134 +257,67 @@ BOOK_COMMANDS = (
                 10**6,
                 named=True,
             ),
-            _flag("unsearched", "Do not search; book fix does it later."),
+            flag("unsearched", "Do not search; book fix does it later."),
         ),
         "Add the positions of games and count their results; the file names openings, xot and xot-small stand for the "
         "named openings and XOT's.",
         role=ADMIN,
     ),
-    _editor(
-        "self-play",
-        (
-            _int("games", 1, 10**6, "Games.", required=True),
-            _int("level", 0, 60, "Level of the moves that the book does not know; the book's unless given."),
-            _int("random", 0, 60, "Random moves at the beginning of each game.", 0),
-            _flag("xot", "Begin each game with an opening of the list of XOT."),
-            *BUDGET,
-        ),
-        "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
-    ),
-    _grower(
-        "deviate",
-        (
-            _int("relative", -129, 129, "Discs that one side may lose with a move.", 2),
-            _int("absolute", 0, 65, "Discs away from the position's score.", 4),
-        ),
-        "Add moves near the best, of one side while the other plays its best.",
-    ),
-    _grower(
-        "enhance",
-        (
-            _int("midgame-error", 0, 129, "Error of a score not read to the end; the book's unless given."),
-            _int("endcut-error", 0, 129, "Error of a score read to the end with selectivity; the book's unless given."),
-        ),
-        "Add moves that could be best given the errors; the book keeps these errors.",
-    ),
-    _grower(
-        "fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add the positions that lie between two of the book."
-    ),
-    _grower("play", (), "Add the best move wherever a line ends, down to the depth."),
-    _grower("extend", (), "Add leaves until a best move of every position is in the book."),
-    _grower(
-        "deepen",
-        (_int("level", 0, 60, _SEARCH_LEVEL),),
-        "Search again every leaf that this level would search deeper or with higher selectivity.",
-    ),
-    _editor("correct", (), "Solve again what was solved, and report what was wrong."),
-    _grower(
-        "learn",
-        (
-            _DEPTH,
-            _PER_MOVE,
-            _CUMULATIVE,
-            _int("leaf", 0, 129, "Discs that a followed leaf may be below the score.", required=True),
-            _int("level", 1, 60, _SEARCH_LEVEL),
-        ),
-        "Egaroucid's learning: follow leaves of good lines along their best moves.",
-    ),
-    _grower(
-        "recalculate-leaves",
-        (_DEPTH, _PER_MOVE, _CUMULATIVE, _int("level", 1, 60, _SEARCH_LEVEL)),
-        "Search again the leaves of a window that have a lower level.",
-    ),
-    _grower(
-        "schedule",
-        (_file("A file of learn steps, or the name of a recipe."),),
-        "Carry out the learn steps of a file.",
-        role=ADMIN,
-    ),
-    _editor(
+    editor_command(
         "enumerate",
-        (_int("plies", 0, 12, "Moves.", required=True), _DISCARD),
+        (number("plies", 0, 12, "Moves.", required=True), DISCARD),
         "Begin a new book with every position up to some number of moves, without scores.",
         role=ADMIN,
         replaces=True,
     ),
     # Scores
-    _grower("fix", (), "Search missing leaves and bring all scores up to date."),
-    _editor("negamax", (), "Bring all scores up to date."),
-    _editor(
+    growing_command("fix", (), "Search missing leaves and bring all scores up to date."),
+    editor_command("negamax", (), "Bring all scores up to date."),
+    editor_command(
         "edit",
         (
             Parameter("move", "move", "A move from the position.", required=True),
-            _int("score", -64, 64, "Discs, for the side that plays it.", required=True),
+            number("score", -64, 64, "Discs, for the side that plays it.", required=True),
         ),
         "Set the score of a move by hand; it outranks every level.",
         long=False,
     ),
-    _editor(
+    editor_command(
         "unedit",
         (Parameter("move", "move", "The move whose score was set; the last one that was, unless given."),),
         "Take back a score that was set by hand.",
     ),
-    _editor(
+    editor_command(
         "adjust",
         (Parameter("loser", "choice", "Who lost; the game's loser unless given.", None, choices=("black", "white")),),
         "Make the line of a lost game less attractive to its loser.",
         long=False,
     ),
-    _editor(
+    editor_command(
         "uncount",
         (Parameter("source", "text", "A file's name, self-play or store: see book info.", high=255, required=True),),
         "Take back the results of the games of a source.",
         role=ADMIN,
     ),
-    _editor(
+    editor_command(
         "undo",
         (),
         "Take back the last command that changed the book since it was saved or opened; an editor only an own one.",
     ),
     # Shrinking
-    _editor("prune", (), "Keep only what can be reached while one side plays best moves."),
-    _editor("subtree", (), "Keep only what this position leads to."),
-    _editor(
-        "cut", (_int("depth", 0, 61, "Moves.", required=True),), "Remove all positions below a depth; scores stay."
+    editor_command("prune", (), "Keep only what can be reached while one side plays best moves."),
+    editor_command("subtree", (), "Keep only what this position leads to."),
+    editor_command(
+        "cut",
+        (number("depth", 0, 61, "Moves.", required=True),),
+        "Remove all positions below a depth; scores stay.",
     ),
-    _editor(
-        "reduce",
-        (
-            _DEPTH,
-            _PER_MOVE,
-            _CUMULATIVE,
-            _flag("read", "Keep only what leads to a position solved to the end of the game, too."),
-        ),
-        "Below this position, keep only what the window reaches.",
-    ),
-    _editor(
+    editor_command(
         "delete",
         (Parameter("move", "move", "The move that leads there; the position itself unless given."),),
         "Remove a position.",
     ),
+    *(command for one in satellites.present() if one.book_commands for command in load(one.book_commands)),
 )
 
 BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name, *command.aliases)}

@@ -11,7 +11,7 @@ from desdaemon.protocol.rows import ADMIN, COUNTS, READER, SEARCHES, SHORT, Comm
 from .options import find_option
 
 if TYPE_CHECKING:
-    from .book import BookCommand
+    from .book_rows import BookCommand
 
 PROTOCOLS = (
     *(protocol for satellite in satellites.present() for protocol in satellite.protocols),

@@ -1,4 +1,4 @@
-"""The final data of operations on the book: the fields common to all, and those of each."""
+"""The final data of operations on the book: the fields common to all, and those of each of the core's."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ JOB_RESULT: Shape = (
     Field("notes", "[str]", "Remarks, such as what a file format has no place for.", absent="none", since="1.1"),
 )
 
-_SEARCHES = Field("searches", "int", "Searches made.", "searches")
+SEARCHES = Field("searches", "int", "Searches made.", "searches")
 _ROUNDS = Field("rounds", "int", "Rounds of adding and negamax.", "rounds")
 _OPEN = Field("open", "int", "Positions that need a search, see `book.fix`.", "positions")
 _COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
 _KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
-_GROWTH: Shape = (_SEARCHES, _ROUNDS)
+GROWTH: Shape = (SEARCHES, _ROUNDS)
 STOPPED = "the command was stopped before it"
 
 
-def _unless_stopped(*fields: Field) -> Shape:
-    """The fields that are absent when the command was stopped."""
+def unless_stopped(*fields: Field) -> Shape:
+    """Return a result's own fields, which are absent when the command was stopped."""
     return tuple(field._replace(absent=field.absent or STOPPED) for field in fields)
 
 
@@ -45,10 +45,10 @@ def _count(name: str, help: str, unit: str = "positions") -> Field:
     return Field(name, "int", help, unit)
 
 
-_SHRUNK = (_count("removed", "Positions removed."), _OPEN)
+SHRUNK = (_count("removed", "Positions removed."), _OPEN)
 
-BOOK_RESULTS: dict[str, Shape] = {
-    f"book.{name}": _unless_stopped(*fields)
+CORE_RESULTS: dict[str, Shape] = {
+    f"book.{name}": unless_stopped(*fields)
     for name, fields in {
         "randomness": (_count("randomness", "The setting now.", "discs"),),
         "depth": (_count("depth", "The setting now.", "moves"),),
@@ -105,24 +105,19 @@ BOOK_RESULTS: dict[str, Shape] = {
         ),
         "problem": (Field("problems", "[str]", "Positions with one best move, a line each."),),
         "store": (
-            *_GROWTH,
+            *GROWTH,
             Field("counted", "int", "Positions whose game results were counted.", "positions", absent="none were"),
         ),
         "add": (
-            _SEARCHES,
+            SEARCHES,
             _count("games", "Games read.", "games"),
             _count("left_out", "Games left out.", "games"),
             _COUNTED,
             _KNOWN,
         ),
         "uncount": (_count("games", "Games taken back.", "games"),),
-        "self-play": (*_GROWTH, _count("games", "Games played and counted.", "games")),
-        **dict.fromkeys(
-            ("deviate", "enhance", "fill", "play", "extend", "deepen", "correct", "fix", "learn", "recalculate-leaves"),
-            _GROWTH,
-        ),
-        "schedule": (_SEARCHES,),
-        **dict.fromkeys(("prune", "subtree", "cut", "reduce", "delete"), _SHRUNK),
+        "fix": GROWTH,
+        **dict.fromkeys(("prune", "subtree", "cut", "delete"), SHRUNK),
     }.items()
 }
 """The fields beside `JOB_RESULT`, by operation; operations that are not here add none."""

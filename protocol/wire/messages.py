@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from desdaemon.protocol import satellites
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, BUDGET, SEARCH, Parameter
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.book_rows import BUDGET, SEARCH, Parameter
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.rows import ADMIN, EDITOR, LISTS, READER, Argument, Feature, Operation

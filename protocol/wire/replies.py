@@ -7,9 +7,10 @@ reply against these tables.
 from __future__ import annotations
 
 from desdaemon.protocol import satellites
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.rows import load
 
-from .book_replies import JOB_RESULT
+from .book_replies import CORE_RESULTS, JOB_RESULT, unless_stopped
 from .fields import MOVER, PLAYER, Field, Shape, added
 
 _BOARD = Field("board", "str", "64 squares from A1 to H8, a blank, the side to move, see [Values](#values).")
@@ -359,6 +360,9 @@ for _satellite in satellites.present():
     for _name, _shape in load(_satellite.shapes).items() if _satellite.shapes else ():
         SHAPES[_name] = SHAPES.get(_name, ()) + _shape
 """The fields of each shape, by its name."""
+
+BOOK_RESULTS = CORE_RESULTS | {row.op: unless_stopped(*row.results) for row in BOOK_COMMANDS if row.results}
+"""The fields beside `JOB_RESULT`, by operation on the book; operations that are not here add none."""
 
 SHAPES["book_event"] = (
     *SHAPES["book"],

@@ -7,14 +7,13 @@ import random
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, game_positions, small_book, toy
+from toys import contents, game_positions, small_book, spread, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, candidates
-from desdaemon.book.growth.add import enumerate_book, fix
-from desdaemon.book.growth.by_hand import edit, unedit
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.add import enumerate_book, fix
+from desdaemon.book.editing.by_hand import edit, unedit
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
@@ -25,7 +24,7 @@ from desdaemon.protocol.othello.notation import move_text
 
 def grown() -> Book:
     book = small_book(depth=6)
-    deviate(book, START, Worker(toy), 3, 8)
+    spread(book, 3)
     return book
 
 
@@ -65,6 +64,7 @@ def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
         unedit(book, *entry[:2])
 
 
+@pytest.mark.needs("book.growth")
 def test_edits_as_commands(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 3 6")
@@ -149,6 +149,7 @@ def test_egaroucids_rule_plays_a_registered_move_where_there_is_one(dialogue: Bo
         assert (" c7 " in dialogue.lines("hint 1")[0]) is registered
 
 
+@pytest.mark.needs("book.growth")
 def test_registered_moves_only_as_an_option(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 1 3")
@@ -234,6 +235,7 @@ def test_a_score_taken_back_leaves_no_trace_where_nothing_was_searched(dialogue:
     assert contents(dialogue.book) == before
 
 
+@pytest.mark.needs("book.growth")
 def test_info_tells_level_and_errors_which_enhance_uses(dialogue: BookDialogue) -> None:
     dialogue.say("book new 3 6")
     assert "Searches: level 3, midgame error 2, endcut error 1" in dialogue.lines("book info")

@@ -11,17 +11,20 @@ import pytest
 from toys import game_positions
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth import grow, learn, research, shrink
-from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
-from desdaemon.book.growth.by_hand import edit, unedit
-from desdaemon.book.growth.game_results import count, live_game
-from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.editing import shrink
+from desdaemon.book.editing.add import BookGame, add_games, add_positions, fix
+from desdaemon.book.editing.by_hand import edit, unedit
+from desdaemon.book.editing.game_results import count, live_game
+from desdaemon.book.editing.rounds import CommandProgress, Worker
+from desdaemon.book.growth import grow, learn, research
 from desdaemon.book.layout import NO_SCORE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.compare import merge
 from desdaemon.protocol.othello import rules
+
+pytestmark = pytest.mark.needs("book.growth")
 
 DEPTH = 9
 MOST = 120

@@ -11,19 +11,18 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, game_positions, set_results, small_book, toy
+from toys import canonical, contents, game_positions, set_results, small_book, spread, toy
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.choose import Choice, MoveChoice, candidates, choose, line
+from desdaemon.book.editing.add import BookGame, add_games, fix
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.game_results import take_back
+from desdaemon.book.editing.rounds import Worker
+from desdaemon.book.editing.shrink import delete
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.text import parse_board
-from desdaemon.book.growth.add import BookGame, add_games, fix
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.game_results import take_back
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.growth.shrink import delete
 from desdaemon.book.layout import HUMAN
 from desdaemon.book.options import Rule
 from desdaemon.book.record import START, PositionEntry
@@ -43,7 +42,7 @@ FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square(
 
 def grown(relative: int = 3, depth: int = 6, level: int = 2) -> Book:
     book = small_book(depth=depth, level=level)
-    deviate(book, START, Worker(toy), relative, 8)
+    spread(book, relative)
     return book
 
 
@@ -189,7 +188,7 @@ def chosen_rows(book: Book, position: tuple[int, int], settings: MoveChoice = RE
 
 def test_results_decide_when_asked() -> None:
     book = small_book(depth=3)
-    deviate(book, START, Worker(toy), 60, 65)
+    spread(book, 60)
     position, (few, many) = siblings(book)
     # Results are stored for the side to move after the move: its wins are the mover's losses.
     set_results(book, few.row, (2, 0, 8))
@@ -203,7 +202,7 @@ def test_results_decide_when_asked() -> None:
 
 def test_a_move_that_always_lost_is_left_for_moves_without_games() -> None:
     book = small_book(depth=3)
-    deviate(book, START, Worker(toy), 60, 65)
+    spread(book, 12)
     position, (lost, other) = siblings(book)
     set_results(book, lost.row, (48, 0, 0))
     counts = chosen_rows(book, position)
@@ -273,7 +272,6 @@ def test_merge_adds_what_is_missing() -> None:
     expected = contents(large)
     merged = merge(small, large)
     assert merged.added == only > 0
-    assert merged.replaced == 0
     assert {entry[:2] for entry in contents(small)} >= {entry[:2] for entry in expected}
     assert verify(small).clean
     before = contents(small)
@@ -430,7 +428,7 @@ def test_problems_have_one_best_move() -> None:
 
 @pytest.mark.parametrize("rule", Rule, ids=str)
 def test_best_lines_keep_the_score(rule: Rule) -> None:
-    book = grown(relative=4)
+    book = grown(relative=6)
     set_rule(book, rule)
     score = book.entry(*START).score
     lines = list(best_lines(book, *START))
@@ -442,8 +440,8 @@ def test_best_lines_keep_the_score(rule: Rule) -> None:
             position = book.table.play(*position, move)
         end = book.entry(*position).score
         assert not any(move.linked and move.score == end for move in book.moves_on(*position))
-    assert len(list(best_lines(book, *START, loss=3))) > len(lines)
-    assert len(list(best_lines(book, *START, loss=3, limit=2))) == 2
+    assert len(list(best_lines(book, *START, loss=12))) > len(lines)
+    assert len(list(best_lines(book, *START, loss=12, limit=2))) == 2
     assert list(best_lines(book, 1, 2)) == [[]]
 
 

@@ -21,7 +21,7 @@ from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, heed_in
 from strange_worker import DEADLY
 from waits import until
 
-from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
+from desdaemon.book.editing.engine_evaluator import HASH_BITS, Searches
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.cluster.cluster import main
 from desdaemon.cluster.connection import connect, workers_of

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from desdaemon.book.changes import Question
-from desdaemon.book.growth.rounds import SearchLine, Worker
+from desdaemon.book.editing.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.cluster.pool import ClusterPool, ClusterSearches
 from desdaemon.cluster.window import Search, SearchWindow, WorkerAnswer

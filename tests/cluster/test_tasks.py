@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
+from desdaemon.book.editing.engine_evaluator import HASH_BITS, Searches
 from desdaemon.cluster import tasks
 from desdaemon.cluster.identity import identity, of_resources, resource_of
 from desdaemon.cluster.window import Search, WorkerAnswer

@@ -21,6 +21,8 @@ from desdaemon.core.books.commands import games
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 
+pytestmark = pytest.mark.needs("book.growth")
+
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 
 

@@ -101,6 +101,7 @@ def new_book(path: Path, *commands: str) -> None:
 DEVIATE = "book deviate 3 5"
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.posix
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) -> None:
@@ -156,6 +157,7 @@ def test_a_book_that_cannot_be_opened_is_mentioned_and_not_touched(tmp_path: Pat
     assert wrong.read_bytes() == b"XADEKOOB and nothing of the kind"
 
 
+@pytest.mark.needs("book.growth")
 def test_a_piped_stop_ends_nothing_that_comes_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All lines are there at once: the stop is heard long before the second book is begun."""
     # The first book is kept there as it is replaced.

@@ -19,6 +19,8 @@ from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import open_store
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
+pytestmark = pytest.mark.needs("book.growth")
+
 LOOKS = (
     *("on", "off", "randomness 1", "show", "edits", "info", "stats", "analyze", "grade", "lines 2", "umigame 4"),
     *("check {games}", "problem 50", "feed-hash", "diff {other}", "save", "export {folder}/copy.dat"),
@@ -257,7 +259,7 @@ import checkout
 from pathlib import Path
 from desdaemon.book.formats.registry import open_any
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.record import START
 from toys import toy
 

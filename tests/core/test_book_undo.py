@@ -28,6 +28,8 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BY_NAME, complete, parse_line, written_line
 from desdaemon.protocol.rows import EDITOR
 
+pytestmark = pytest.mark.needs("book.growth")
+
 COMMANDS = (
     "add {games}",
     "merge {other}",

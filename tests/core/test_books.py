@@ -64,6 +64,7 @@ class OneSlot:
             item.waiting, item.again = item.again, False
 
 
+@pytest.mark.needs("book.growth")
 def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     done(books, "new 2 7")
     done(books, "deviate 3 6")
@@ -130,6 +131,7 @@ def test_the_table_is_consistent() -> None:
                 assert parameter.low <= parameter.default <= parameter.high
 
 
+@pytest.mark.needs("book.growth")
 def test_a_line_gives_each_parameter_a_value() -> None:
     command = find_book_command("deviate")
     assert command is not None

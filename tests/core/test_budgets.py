@@ -13,6 +13,8 @@ from desdaemon.core.books.service import Caller
 from desdaemon.dialogue.commands.book import progress_line
 from desdaemon.protocol.commands.book import BY_NAME, complete, parse_line, written_line
 
+pytestmark = pytest.mark.needs("book.growth")
+
 COMMANDS = (
     "deviate 3 6",
     "enhance 3 3",

@@ -50,6 +50,7 @@ def games(folder: Path, name: str, number: int = 2) -> Path:
     return path
 
 
+@pytest.mark.needs("book.growth")
 def test_every_operation_that_names_files_is_tested() -> None:
     named = {
         command.name
@@ -144,6 +145,7 @@ def test_games_of_files_folders_and_patterns(
         assert found["missing"] + found["good"] + found["bad"] > 0
 
 
+@pytest.mark.needs("book.growth")
 def test_files_that_are_not_there(daemon: Operated) -> None:
     for name in sorted(READING):
         given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "check") else {"file": "none.txt"}

@@ -78,6 +78,7 @@ def test_writers_take_turns_and_readers_do_not_wait() -> None:
     assert [job.state for job in (first, second, third)] == ["done", "cancelled", "done"]
 
 
+@pytest.mark.needs("book.growth")
 def test_a_cancelled_job_is_told_and_keeps_its_result() -> None:
     jobs = BookJobs()
     begun, halted = threading.Event(), threading.Event()
@@ -100,6 +101,7 @@ def test_a_cancelled_job_is_told_and_keeps_its_result() -> None:
     assert late.is_set()
 
 
+@pytest.mark.needs("book.growth")
 def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
     jobs = BookJobs()
     heard: list[tuple[str, int, bool]] = []

@@ -179,6 +179,7 @@ def test_a_line_sends_what_it_prints_while_it_runs(daemon: Operated) -> None:
     assert len(daemon.ends(daemon.request("text", {"line": "moves"}))) == 1
 
 
+@pytest.mark.needs("book.growth")
 def test_a_line_sends_the_progress_of_its_job(
     daemon: Operated, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -329,6 +330,7 @@ def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
     assert len(daemon.searchers) <= 2
 
 
+@pytest.mark.needs("book.growth")
 def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
     daemon.final("book.new", {"discard": True, "level": 1, "depth": 30})
     by_text, by_op = ClientRecord("text", "editor"), ClientRecord("op", "editor")

@@ -122,6 +122,7 @@ def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
         assert daemon.code("cancel", args) == "bad_request"
 
 
+@pytest.mark.needs("book.growth")
 def test_an_argument_of_a_book_command_is_named(daemon: Operated) -> None:
     for op, args, field in (
         ("book.deviate", {"relative": "x"}, "relative"),

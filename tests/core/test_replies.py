@@ -13,10 +13,10 @@ from operated import Operated
 from reply_checks import PARTIALS, REPLIES, final_faults, shape_faults
 from waits import until
 
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.book_rows import BookCommand
 from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.book_replies import BOOK_RESULTS
-from desdaemon.protocol.wire.replies import ENVELOPE, EVENTS, SHAPES
+from desdaemon.protocol.wire.replies import BOOK_RESULTS, ENVELOPE, EVENTS, SHAPES
 
 OVER = "X" * 63 + "- O"
 
@@ -128,6 +128,7 @@ def test_what_a_cancel_leaves(daemon: Operated) -> None:
             searcher.begun.clear()
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.parametrize(
     "command", [command for command in BOOK_COMMANDS if command.about != "search"], ids=lambda c: c.name
 )

@@ -11,9 +11,9 @@ from waits import until
 
 from desdaemon.api import Board, Engine
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.reports.check import verify
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import parse_moves
@@ -51,6 +51,7 @@ def opened(dialogue: BookDialogue, name: str = "builtin") -> str:
     return complaints
 
 
+@pytest.mark.needs("book.growth")
 def test_it_is_read_and_never_changed(dialogue: BookDialogue, shipped: Path) -> None:
     before = shipped.read_bytes()
     assert opened(dialogue) == ""

@@ -39,6 +39,7 @@ def test_help_lists_exactly_what_works() -> None:
     assert dialogue.say("?") == text
 
 
+@pytest.mark.needs("book.growth")
 def test_completions_are_words_that_work() -> None:
     assert candidates("pl", "pl") == ["play"]
     assert candidates("  book dev", "dev") == ["deviate"]

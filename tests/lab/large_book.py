@@ -23,12 +23,12 @@ from toys import create_store
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.editing.add import fix
+from desdaemon.book.editing.engine_evaluator import Searches
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import BookError, within
 from desdaemon.book.formats import ImportedBook, edax
-from desdaemon.book.growth.add import fix
-from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.record import START
 from desdaemon.book.reports.bench import own_folder, show

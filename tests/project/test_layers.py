@@ -16,7 +16,8 @@ from desdaemon.protocol.satellites import SATELLITES
 
 ORDER = """
     protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello  protocol.rows
-    protocol.wire.constants  protocol.wire.arguments  protocol.satellites
+    protocol.wire.constants  protocol.wire.fields  protocol.wire.arguments  protocol.commands.book_rows
+    protocol.satellites
     protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
     engine.layout  engine.processors  engine.result  engine.compiler
@@ -28,7 +29,7 @@ ORDER = """
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
     book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
-    book.choose  book.growth  book.reports  book
+    book.choose  book.editing  book.hash_seeding  book.reports  book
 
     core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search
     core.books
@@ -42,8 +43,8 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
-    engine.training.count  cluster  batches  engine.people  engine.reasons  book.explorer  book.judge  book.site
-    guis  clients.mcp  clients.http_api  extras  __main__
+    engine.training.count  cluster  batches  engine.people  engine.reasons
+    book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras  __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.
 

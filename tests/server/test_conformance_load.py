@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgpack
+import pytest
 import zmq
 from served import ENDLESS, Peer, Served, line_of
 from waits import until
@@ -72,6 +73,7 @@ def test_the_text_operation_shares_the_board(admin: Peer) -> None:
 # --- jobs
 
 
+@pytest.mark.needs("book.growth")
 def test_jobs_are_listed_watched_and_cancelled(daemon: Served, admin: Peer, editor: Peer) -> None:
     with zmq.Context() as context, context.socket(zmq.SUB) as events:
         events.connect(daemon.events(daemon.ipc))

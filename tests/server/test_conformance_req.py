@@ -63,6 +63,7 @@ def peer(daemon: Served, request: pytest.FixtureRequest) -> Iterator[Peer]:
         yield found
 
 
+@pytest.mark.needs("book.growth")
 def test_every_operation_of_the_contract(peer: Peer) -> None:
     for op, args in FINALS.items():
         named = {**args, "file": f"both-{peer.kind}.book"} if op == "book.save" else args
@@ -83,6 +84,7 @@ def test_forbidden_by_role(daemon: Served) -> None:
         assert peer.refused("shutdown") == "forbidden"
 
 
+@pytest.mark.needs("book.growth")
 def test_cancelled_by_somebody_else(daemon: Served, admin: Peer) -> None:
     with Peer(daemon.ipc, zmq.REQ) as peer:
         number = peer.request("book.learn", {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})

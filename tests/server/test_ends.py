@@ -30,6 +30,7 @@ def load(peer: Peer) -> list[object]:
     return [analysis, job]
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_everybody_is_told(lone: Served, how: signal.Signals) -> None:
     with Peer(lone.ipc) as peer:
@@ -60,6 +61,7 @@ def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
     assert lone.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.posix
 def test_two_interrupts_end_it_at_once(lone: Served) -> None:
     with Peer(lone.ipc) as peer:

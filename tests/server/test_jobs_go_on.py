@@ -107,15 +107,18 @@ def week(folder: Path, depth: int, budget: int, kills: int, backups: int) -> Non
         assert content(owner, later.data) == expected
 
 
+@pytest.mark.needs("book.growth")
 def test_a_day_in_small(tmp_path: Path) -> None:
     week(tmp_path, 8, 60, 1, 2)
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.slow
 def test_a_week_in_small(tmp_path: Path) -> None:
     week(tmp_path, 14, 300, 5, 3)
 
 
+@pytest.mark.needs("book.growth")
 def test_a_clean_end_lets_jobs_go_on_and_a_cancel_does_not(tmp_path: Path) -> None:
     served = begun(tmp_path, 30)
     try:
@@ -139,6 +142,7 @@ def test_a_clean_end_lets_jobs_go_on_and_a_cancel_does_not(tmp_path: Path) -> No
         served.end()
 
 
+@pytest.mark.needs("book.growth")
 def test_jobs_that_ended_stay_listed_after_a_restart(tmp_path: Path) -> None:
     served = begun(tmp_path, 4)
     try:
@@ -163,6 +167,7 @@ def test_jobs_that_ended_stay_listed_after_a_restart(tmp_path: Path) -> None:
         served.end()
 
 
+@pytest.mark.needs("book.growth")
 def test_a_job_whose_book_is_opened_no_more_is_forgotten_in_the_end(tmp_path: Path) -> None:
     served = begun(tmp_path, 4)
     try:
@@ -183,6 +188,7 @@ def test_a_job_whose_book_is_opened_no_more_is_forgotten_in_the_end(tmp_path: Pa
         served.end()
 
 
+@pytest.mark.needs("book.growth")
 @pytest.mark.parametrize(("copies_that_fit", "kept"), [(0.5, 1), (2.5, 2), (9.0, 4)])
 def test_backups_take_no_more_bytes_than_they_may(copies_that_fit: float, kept: int, tmp_path: Path) -> None:
     dialogue = BookDialogue()

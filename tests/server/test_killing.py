@@ -14,6 +14,8 @@ from waits import until
 
 from desdaemon.clients import Client, ConnectionLost, DaemonError
 
+pytestmark = pytest.mark.needs("book.growth")
+
 DEPTH = 20
 
 

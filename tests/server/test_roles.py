@@ -63,6 +63,7 @@ def test_the_role_comes_with_the_key(locked: Served) -> None:
             assert found.analyze(level=1).result().moves
 
 
+@pytest.mark.needs("book.growth")
 def test_a_reader_changes_nothing_and_ends_nothing(locked: Served) -> None:
     with client(locked, "reader") as reader:
         before = reader.status()["book"]["positions"]

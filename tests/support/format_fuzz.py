@@ -34,10 +34,10 @@ from toys import create_store, set_results
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
+from desdaemon.book.editing.add import enumerate_book
+from desdaemon.book.editing.game_results import live_game
 from desdaemon.book.errors import BookError
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import enumerate_book
-from desdaemon.book.growth.game_results import live_game
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports import report

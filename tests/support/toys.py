@@ -13,8 +13,8 @@ import numpy as np
 import referee
 
 from desdaemon.book.book import Book, Evaluate
-from desdaemon.book.growth.add import add_positions
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.add import add_positions
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RESULT, START
@@ -63,6 +63,28 @@ def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
 def small_book(depth: int = 6, level: int = 2) -> Book:
     """A book of the initial position only."""
     return new_book(BookOptions(level=level, min_empties=61 - depth), toy)
+
+
+def spread(book: Book, loss: int) -> None:
+    """Add the lines from the start that lose at most ``loss`` discs in all, down to the book's depth."""
+    before = 0
+    while len(book) > before:
+        before = len(book)
+        waiting, walked, leaves = [(START, loss)], dict[tuple[int, int], int](), set[tuple[int, int]]()
+        while waiting:
+            position, left = waiting.pop()
+            if walked.get(position, -1) >= left or 64 - sum(map(int.bit_count, position)) < book.options.min_empties:
+                continue
+            walked[position] = left
+            moves = book.moves_on(*position)
+            for move in moves:
+                if (lost := moves[0].score - move.score) <= left and move.move < PASS:
+                    child = book.table.canonical(*book.table.play(*position, move.move))[:2]
+                    if move.row < 0:
+                        leaves.add(child)
+                    else:
+                        waiting.append((child, left - lost))
+        add_positions(book, sorted(leaves), Worker(toy))
 
 
 def game_positions(book: Book, moves: Sequence[int]) -> list[tuple[int, int]]:

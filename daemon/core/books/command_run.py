@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.book.growth.engine_evaluator import Searches
-from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.editing.engine_evaluator import Searches
+from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.core.metrics import account_of
 from desdaemon.core.search.loader import Abandoned
@@ -17,7 +17,7 @@ from desdaemon.core.searchers import JobSearches, searchers
 from desdaemon.core.threads import step_back
 from desdaemon.engine.exports import await_kernels
 from desdaemon.engine.search import Control
-from desdaemon.protocol.commands.book import BookCommand, BookValues
+from desdaemon.protocol.commands.book_rows import BookCommand, BookValues
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position

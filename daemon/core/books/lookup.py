@@ -16,7 +16,7 @@ from desdaemon.protocol.wire.codec import Prepared
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
-    from desdaemon.book.growth.game_results import Results
+    from desdaemon.book.editing.game_results import Results
     from desdaemon.book.reports.children import ReportedMove
     from desdaemon.book.reports.grade import Grades
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.core.metrics import account_of
-from desdaemon.protocol.commands.book import BUDGET, BY_NAME, complete
+from desdaemon.protocol.commands.book import BY_NAME, complete
+from desdaemon.protocol.commands.book_rows import BUDGET
 from desdaemon.protocol.errors import BadInput, Unfinished
 from desdaemon.protocol.othello.notation import board_text, parse_board
 from desdaemon.protocol.system import platform
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from desdaemon.core.books.command_run import BookCommandRun
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
-    from desdaemon.protocol.commands.book import BookCommand, BookValues
+    from desdaemon.protocol.commands.book_rows import BookCommand, BookValues
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 """Errors with which a full or broken disk refuses every write, whatever the file's name."""
@@ -165,10 +166,11 @@ def _worked(run: BookCommandRun) -> Result:
     command that runs alone begins with a negamax if scores are stale.
     """
     from desdaemon.book.changes import GivenCommand
-    from desdaemon.book.growth.rounds import SETTLE_S
+    from desdaemon.book.editing.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
-    from desdaemon.core.books.commands import changing, games, growing, loading, looking
+    from desdaemon.core.books.commands import changing, games, loading, looking, searching
     from desdaemon.protocol.commands.book import written_line
+    from desdaemon.protocol.rows import load
 
     books, command = run.books, run.command
     book, opened_before, path, aside = books.book, books.opened, books.path, False
@@ -188,8 +190,8 @@ def _worked(run: BookCommandRun) -> Result:
         if run.changes and books.book is not None:
             who, started = account_of(run.caller.client), run.job.started
             books.book.recorder.begin(GivenCommand(written_line(command, run.values), who, started))
-        handlers = {**loading.WORK, **games.WORK, **looking.WORK, **growing.WORK, **changing.WORK}
-        result = handlers[command.name](run)
+        handlers = {**loading.WORK, **games.WORK, **looking.WORK, **searching.WORK, **changing.WORK}
+        result = (load(command.handler) if command.handler else handlers[command.name])(run)
         if aside and opened_before is not None and opened_before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
         if run.changes:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Book
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
+    from desdaemon.book.editing.game_results import Results
     from desdaemon.book.formats.registry import Opened
-    from desdaemon.book.growth.game_results import Results
     from desdaemon.book.progress import ProgressCallback
     from desdaemon.book.reports.children import ReportedMove
     from desdaemon.book.storage.store import Store
@@ -357,7 +357,7 @@ class Books:
         if book is None:
             return None
         # Imported late: a first move without a book would wait a tenth of a second for numpy.
-        from desdaemon.book.growth.game_results import results_of
+        from desdaemon.book.editing.game_results import results_of
         from desdaemon.book.options import Rule
 
         with book.table.lock:

@@ -16,7 +16,8 @@ from desdaemon.core.books.service import Books, Caller, NoBook
 from desdaemon.core.paths import names_of_folders
 from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
-from desdaemon.protocol.commands.book import BY_NAME, OPTIONS, complete
+from desdaemon.protocol.commands.book import BY_NAME, complete
+from desdaemon.protocol.commands.book_rows import OPTIONS
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import Position, parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from toys import contents, game_positions, set_results, small_book, toy
+from toys import contents, game_positions, set_results, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Rule
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
@@ -27,7 +26,7 @@ def varied(seed: int) -> Book:
     """A book with passes, finished games, leaves of other levels than their positions', results and a score by hand."""
     dice = random.Random(seed)
     book = small_book(depth=6, level=dice.choice([2, 8, 25]))
-    deviate(book, START, Worker(toy), dice.randrange(5), 8)
+    spread(book, dice.randrange(5))
     book.options = book.options.at_depth(61)
     for number in range(2):
         add_positions(book, game_positions(book, referee.random_moves(seed + number, 60)), Worker(toy))
@@ -59,6 +58,7 @@ def test_no_own_file_is_called_unclean(seed: int, first: str, second: str, tmp_p
     assert verify(book)[1:] == ([], verify(book).open, 0)
 
 
+@pytest.mark.needs("book.growth")
 def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: Path) -> None:
     said = {
         "b.dat": ("leaves that are not their position's", "set by hand (1)", "results of games"),
@@ -83,6 +83,7 @@ def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: P
                 assert lines[0].startswith(f"{path}: not kept: ")
 
 
+@pytest.mark.needs("book.growth")
 def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 3 8")
     dialogue.say("book deviate 2 6")
@@ -103,6 +104,7 @@ def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue
     assert len(dialogue.lines(f"book load {tmp_path / 'b.egbk3'} --discard")) == 2
 
 
+@pytest.mark.needs("book.growth")
 def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 3 8")
     dialogue.say("book deviate 2 6")

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, dat_file, dat_record, small_book, toy
+from toys import canonical, contents, dat_file, dat_record, small_book, spread
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.formats import edax
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
 
@@ -37,7 +35,7 @@ def test_every_sample_book_is_written_back_to_the_same_bytes(edax_books: Path, t
 
 def test_own_books_come_back_whole(tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 4, 8)
+    spread(book, 4)
     assert len(book) > 10
     edax.write(tmp_path / "b.dat", book)
     loaded = edax.read(tmp_path / "b.dat")
@@ -176,7 +174,7 @@ def test_bad_headers(tmp_path: Path) -> None:
 
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     whole = tmp_path / "whole.dat"
     edax.write(whole, book)
     content = whole.read_bytes()

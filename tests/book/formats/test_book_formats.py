@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, create_store, dat_file, dat_record, game_positions, small_book, toy
+from toys import canonical, contents, create_store, dat_file, dat_record, game_positions, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions, enumerate_book, fix
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.formats import edax, egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, enumerate_book, fix
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
@@ -96,7 +95,7 @@ def test_own_text_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("image", range(8))
 def test_mirrored_boards_are_understood(image: int, tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     written = []
     for entry in contents(book):
         cells = referee.symmetries(referee.from_bits(entry.player, entry.opponent))[image]
@@ -229,7 +228,7 @@ def test_a_pass_leaf_becomes_the_position_after_it(edax_books: Path, tmp_path: P
 
 def test_line_counts_are_positions_by_path() -> None:
     book = small_book(depth=3)
-    deviate(book, START, Worker(toy), 60, 65)
+    spread(book, 60)
     counts = egaroucid.line_counts(book)
 
     def count(player: int, opponent: int) -> int:
@@ -337,7 +336,7 @@ def test_egbk_stores_the_other_sides_value(tmp_path: Path) -> None:
 
 def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     for name, kind in (("a.dat", "edax"), ("a.egbk3", "egaroucid"), ("a.txt", "text"), ("a.book", "native")):
         path = tmp_path / name
         assert registry.save(path, book)[:2] == (kind, [])

@@ -11,14 +11,13 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import canonical, contents, game_positions, small_book, toy
+from toys import canonical, contents, game_positions, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions, enumerate_book
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.formats import egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, enumerate_book
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import HUMAN_LEVEL
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START
@@ -56,7 +55,7 @@ def test_the_level_is_what_most_unfinished_positions_have(tmp_path: Path) -> Non
 
 def test_of_several_levels_the_most_frequent_counts_and_of_two_the_higher(tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 3, 8)
+    spread(book, 3)
     keys = [entry[:2] for entry in contents(book)]
 
     def read(levels: list[int]) -> int:
@@ -74,7 +73,7 @@ def test_of_several_levels_the_most_frequent_counts_and_of_two_the_higher(tmp_pa
 @pytest.mark.parametrize("depth", [4, 9])
 def test_a_book_comes_back_as_deep_as_it_was(name: str, depth: int, tmp_path: Path) -> None:
     book = small_book(depth=depth)
-    deviate(book, START, Worker(toy), 1, 3)
+    spread(book, 1)
     assert min(entry[0].bit_count() + entry[1].bit_count() for entry in contents(book)) == 4
     registry.save(tmp_path / name, book)
     assert registry.load(tmp_path / name).book.options.depth == depth

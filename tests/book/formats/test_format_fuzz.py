@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from toys import create_store, set_results
 
+from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.storage import snapshot

@@ -14,11 +14,13 @@ from toys import canonical, contents, game_positions, new_book, small_book, toy,
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
+from desdaemon.book.editing.add import BookGame, add_games, add_positions, fix
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.game_results import count, live_game
+from desdaemon.book.editing.rounds import CommandProgress, Worker
+from desdaemon.book.editing.shrink import cut, prune, prune_marks
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.exports import kernels
-from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.game_results import count, live_game
 from desdaemon.book.growth.grow import (
     Mode,
     deviate,
@@ -31,9 +33,7 @@ from desdaemon.book.growth.grow import (
     select,
 )
 from desdaemon.book.growth.research import correct, deepen
-from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import SelfPlayTerms, self_play
-from desdaemon.book.growth.shrink import cut, prune, prune_marks
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
 from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
@@ -604,8 +604,8 @@ def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
 
 @pytest.mark.parametrize("unsorted", [1, 1 << 20])
 def test_positions_that_enough_games_reach(monkeypatch: pytest.MonkeyPatch, unsorted: int) -> None:
-    monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 4)
-    monkeypatch.setattr("desdaemon.book.growth.add._UNSORTED", unsorted)
+    monkeypatch.setattr("desdaemon.book.editing.add._GAMES", 4)
+    monkeypatch.setattr("desdaemon.book.editing.add._UNSORTED", unsorted)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(30)]
     book = new_book(BookOptions(level=1, min_empties=40), toy)
     counts = Counter(
@@ -649,8 +649,8 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
 
 def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
     # The scores are brought up to date however slow the kernels are.
-    monkeypatch.setattr("desdaemon.book.growth.rounds.SETTLE_S", 600.0)
-    monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 2)
+    monkeypatch.setattr("desdaemon.book.editing.rounds.SETTLE_S", 600.0)
+    monkeypatch.setattr("desdaemon.book.editing.add._GAMES", 2)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(6)]
     book = new_book(BookOptions(level=1, min_empties=40), toy)
     outcome, *_ = add_games(book, games, Worker(toy, on_progress=lambda report: report.total < 4))

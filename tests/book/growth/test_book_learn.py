@@ -7,10 +7,11 @@ import referee
 from toys import canonical, contents, create_store, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions, fix
+from desdaemon.book.editing.game_results import adjust, count, live_game
+from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import add_positions, fix
-from desdaemon.book.growth.game_results import adjust, count, live_game
 from desdaemon.book.growth.learn import (
     NO_LIMIT,
     Window,
@@ -20,7 +21,6 @@ from desdaemon.book.growth.learn import (
     reduce,
     walk,
 )
-from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.schedule import RECIPES, parse
 from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, HUMAN_LEVEL, MAX_LEVEL, READ, SOLVED
 from desdaemon.book.options import BookOptions, Rule

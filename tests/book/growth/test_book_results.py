@@ -14,9 +14,9 @@ from toys import contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import Choice, MoveChoice, choose
-from desdaemon.book.growth.add import BookGame, add_games
-from desdaemon.book.growth.game_results import adjust, count, live_game
-from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.editing.add import BookGame, add_games
+from desdaemon.book.editing.game_results import adjust, count, live_game
+from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START

@@ -8,12 +8,12 @@ import referee
 from toys import contents, new_book, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import add_positions
+from desdaemon.book.editing.engine_evaluator import Searches
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import NotInBook
-from desdaemon.book.growth.add import add_positions
-from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.hash_seeding import known_scores
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.hash_seeding import known_scores
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify

@@ -12,10 +12,10 @@ from toys import create_store, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.engine_evaluator import Searches
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.judge import games
 from desdaemon.book.judge.account import Account, data
 from desdaemon.book.judge.cli import main

@@ -7,11 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import referee
-from toys import canonical, contents, set_results, small_book, toy
+from toys import canonical, contents, set_results, small_book, spread
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, HUMAN_LEVEL, NO_SCORE, SOLVED
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, reading
@@ -46,7 +44,7 @@ def plain_flags(book: Book, entry: PositionEntry, loss: int) -> int:
 def shuffled(rule: Rule) -> Book:
     """A book with levels of every kind, positions without a score, and scores by hand."""
     book = small_book(depth=7)
-    deviate(book, START, Worker(toy), 4, 8)
+    spread(book, 4)
     dice = random.Random(int(rule))
     for entry in contents(book):
         level, leaf_level = dice.choice([-1, 2, 10, 21, 30, 55, 60]), dice.choice([-1, 5, 27, 40, 60])
@@ -79,14 +77,15 @@ def test_grades_are_those_of_a_plain_walk(rule: Rule) -> None:
 
 
 def test_grades_may_be_limited_and_go_on_where_they_were() -> None:
-    book = shuffled(Rule.EDAX)
+    book = small_book(depth=7)
+    spread(book, 4)
     expected = Grades(book).flags(*START, 6)
     grades = Grades(book)
     attempts = 0
     # Enough for the way down, and for some positions more.
     for _ in range(1000):
         try:
-            found = grades.flags(*START, 6, most=40)
+            found = grades.flags(*START, 6, most=10)
             break
         except TooMany:
             attempts += 1

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import create_store, small_book, toy
+from toys import create_store, small_book, spread, toy
 
 from desdaemon.book import counts
 from desdaemon.book.book import Book
 from desdaemon.book.counts import counted
-from desdaemon.book.growth.add import enumerate_book, fix
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.growth.shrink import cut
+from desdaemon.book.editing.add import enumerate_book, fix
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.rounds import Worker
+from desdaemon.book.editing.shrink import cut
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports import report
@@ -41,7 +40,7 @@ def same(book: Book) -> None:
 
 def grown() -> Book:
     book = small_book(depth=7)
-    deviate(book, START, Worker(toy), 2, 5)
+    spread(book, 2)
     return book
 
 
@@ -118,7 +117,7 @@ def test_counts_are_in_the_file_and_follow_the_journal(tmp_path: Path, monkeypat
         monkeypatch.setattr("desdaemon.book.book.counted", None)
         found = summary(store.book, reached=False)
         assert (found.positions, found.unreachable) == (len(book), 0)
-        deviate(store.book, START, Worker(toy), 4, 8)
+        spread(store.book, 4)
         store.book.remove(np.arange(len(store.book)) == 7)
         store.book.negamax()
         same(store.book)

@@ -7,11 +7,9 @@ from functools import cache, reduce
 
 import pytest
 import referee
-from toys import canonical, contents, new_book, small_book, toy
+from toys import canonical, contents, new_book, small_book, spread, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.layout import NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
@@ -107,7 +105,7 @@ def test_numbers_are_the_least_of_all_strategies(rule: Rule) -> None:
     assert passes > 20
     assert len({max(numbers) for numbers in found}) > 3
     book = small_book(depth=5)
-    deviate(book, START, Worker(toy), 4, 8)
+    spread(book, 4)
     book.options = BookOptions(level=2, min_empties=56, rule=rule)
     agree(book, 0)
 

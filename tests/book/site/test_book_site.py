@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import referee
-from toys import create_store, set_results, small_book, toy
+from toys import create_store, set_results, small_book, spread
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.site import pages
 from desdaemon.book.site.cli import main
 from desdaemon.protocol.errors import BadInput
@@ -27,7 +25,7 @@ NODE = shutil.which("node")
 @pytest.fixture(scope="module")
 def book() -> Book:
     made = small_book(7)
-    deviate(made, (START.player, START.opponent), Worker(toy), 3, 8)
+    spread(made, 3)
     set_results(made, 0, (5.0, 1.5, 2.0))
     return made
 

@@ -11,16 +11,16 @@ import pytest
 from checkout import SUPPORT
 from toys import create_store, small_book, toy
 
+from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.growth.grow import deviate, enhance, extend
 from desdaemon.book.growth.learn import Window, learn
-from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.store import journal_path, open_store
 
 # The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.needs("book.growth")]
 
 GROWER = """
 import sys, time
@@ -28,7 +28,7 @@ sys.path.insert(0, sys.argv[2])
 import checkout
 from pathlib import Path
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.growth.learn import Window, learn
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
@@ -143,7 +143,7 @@ def test_a_command_cut_anywhere_in_its_journal_goes_on_to_the_same_bytes(
     command: str, cuts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also inside a round, where what was added so far is written after each position."""
-    monkeypatch.setattr("desdaemon.book.growth.rounds._ADDED", 1)
+    monkeypatch.setattr("desdaemon.book.editing.rounds._ADDED", 1)
     whole, cut = tmp_path / "whole.book", tmp_path / "cut.book"
     create_store(whole, small_book(depth=5)).close()
     if command == "extend":

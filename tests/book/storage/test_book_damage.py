@@ -19,8 +19,8 @@ from toys import contents, create_store, set_results
 
 from desdaemon.book import negamax
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.errors import BookError, Unreadable
-from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START, PositionEntry
 from desdaemon.book.reports.check import verify

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import contents, create_store, set_results, small_book, toy
+from toys import contents, create_store, set_results, small_book, spread, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.add import fix
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.add import fix
+from desdaemon.book.editing.by_hand import edit
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import snapshot
@@ -31,7 +30,7 @@ def hashed(player: int, opponent: int) -> int:
 def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "INDEXED_FROM", indexed_from)
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     wide = PositionEntry(*START, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 19, -9, 10, 1)
     book.put(wide)
     assert not book.settled
@@ -126,7 +125,7 @@ def first_version(book: Book) -> bytes:
 
 def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_third(tmp_path: Path) -> None:
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     path = tmp_path / "b.book"
     path.write_bytes(first_version(book))
     with open_store(path) as store:

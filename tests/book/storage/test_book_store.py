@@ -18,13 +18,11 @@ from checkout import SUPPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from toys import contents, create_store, set_results, small_book, toy
+from toys import contents, create_store, set_results, small_book, spread
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.by_hand import edit
 from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
-from desdaemon.book.growth.by_hand import edit
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.salvage import salvage
@@ -35,7 +33,7 @@ from desdaemon.protocol.system import platform
 
 def grown() -> Book:
     book = small_book()
-    deviate(book, START, Worker(toy), 2, 6)
+    spread(book, 2)
     return book
 
 
@@ -58,7 +56,7 @@ def test_a_book_comes_back(tmp_path: Path) -> None:
         assert contents(store.book) == contents(book)
         assert store.book.options == book.options
         assert store.notes == []
-        deviate(store.book, START, Worker(toy), 4, 8)
+        spread(store.book, 4)
         set_results(store.book, 3, (1.5, 2.0, 3.25))
         store.book.options = store.book.options._replace(verbosity=1)
         later = contents(store.book)
@@ -619,8 +617,7 @@ import sys
 sys.path[:0] = sys.argv[2:]
 import checkout
 from pathlib import Path
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.record import PositionEntry
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.store import open_store
@@ -673,7 +670,7 @@ def test_a_large_book_is_opened_without_a_pass_over_it(
 ) -> None:
     path = tmp_path / "b.book"
     store = create_store(path, small_book())
-    deviate(store.book, START, Worker(toy), 3, 6)
+    spread(store.book, 3)
     store.save()
     store.book.options = store.book.options._replace(rule=Rule.EGAROUCID)
     if fixed:

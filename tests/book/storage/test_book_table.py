@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from toys import canonical
 
 from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.errors import OutOfRange
-from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, RESULT, STATE, PositionEntry
 from desdaemon.book.table import BookTable

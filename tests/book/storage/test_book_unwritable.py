@@ -12,9 +12,9 @@ import pytest
 from book_dialogue import BookDialogue
 from toys import contents, create_store, small_book
 
+from desdaemon.book.editing.by_hand import edit
 from desdaemon.book.errors import ReadOnly, WriteFailed
 from desdaemon.book.formats.registry import load, open_any
-from desdaemon.book.growth.by_hand import edit
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import journal_path, open_store
 
@@ -67,6 +67,7 @@ def problem_of(dialogue: BookDialogue, line: str) -> str:
     return complaint
 
 
+@pytest.mark.needs("book.growth")
 def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
     disk: Path, tmp_path: Path, dialogue: BookDialogue
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_ther
         assert contents(store.book) == wanted
 
 
+@pytest.mark.needs("book.growth")
 def test_a_book_on_a_file_system_for_reading_is_opened_for_reading(disk: Path, dialogue: BookDialogue) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:

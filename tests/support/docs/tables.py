@@ -18,7 +18,8 @@ from desdaemon.clients.web import web as web
 from desdaemon.core.settings import SessionSettings
 from desdaemon.guis.codecs import cassio, gtp, nboard, xboard
 from desdaemon.protocol.commands import text as commands
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.book_rows import Parameter
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.rows import Command, Option
 

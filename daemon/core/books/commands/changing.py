@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from desdaemon.book.editing import by_hand, game_results, shrink
 from desdaemon.book.formats.losses import RULES
-from desdaemon.book.growth import by_hand, game_results, learn, shrink
 from desdaemon.book.options import Rule
 from desdaemon.book.reports.report import score_text
 from desdaemon.core.books.command_run import BookCommandRun, Work
@@ -137,7 +137,8 @@ def _black_lost(last: Position) -> bool:
     return score < 0
 
 
-def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
+def shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
+    """Return the result of a command that removed positions; ``what`` is its line."""
     lines = [f"Book {what}...done: {plural(done.removed, 'position')} removed, {len(run.book)} left"]
     if done.leaves:
         lines.append(f"leaves in place of links: {done.leaves}")
@@ -147,28 +148,21 @@ def _shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
 
 
 def _prune(run: BookCommandRun) -> Result:
-    return _shrunk(run, "prune", shrink.prune(run.book, progress=run.progress))
+    return shrunk(run, "prune", shrink.prune(run.book, progress=run.progress))
 
 
 def _subtree(run: BookCommandRun) -> Result:
-    return _shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.progress))
+    return shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.progress))
 
 
 def _cut(run: BookCommandRun) -> Result:
     depth = run.number("depth")
-    return _shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.progress))
-
-
-def _reduce(run: BookCommandRun) -> Result:
-    window = learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
-    read_only = run.values["read"] is True
-    done = learn.reduce(run.book, run.caller.position, window, read_only=read_only, progress=run.progress)
-    return _shrunk(run, "reduce", done)
+    return shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.progress))
 
 
 def _delete(run: BookCommandRun) -> Result:
     move = _legal(run, "move") if run.values["move"] is not None else None
-    return _shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.progress))
+    return shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.progress))
 
 
 WORK: dict[str, Work] = {
@@ -185,6 +179,5 @@ WORK: dict[str, Work] = {
     "prune": _prune,
     "subtree": _subtree,
     "cut": _cut,
-    "reduce": _reduce,
     "delete": _delete,
 }

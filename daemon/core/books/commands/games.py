@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from desdaemon.book.editing.add import BookGame, add_games
+from desdaemon.book.editing.game_results import take_back
 from desdaemon.book.games import source_name
-from desdaemon.book.growth.add import BookGame, add_games
-from desdaemon.book.growth.game_results import take_back
 from desdaemon.core.books.command_run import BookCommandRun, Work
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted

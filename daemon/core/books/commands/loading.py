@@ -8,10 +8,10 @@ from pathlib import Path
 
 from desdaemon.book.book import Book
 from desdaemon.book.changes import GivenCommand
+from desdaemon.book.editing.add import add_positions, enumerate_book, fix
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
-from desdaemon.book.growth.add import add_positions, enumerate_book, fix
 from desdaemon.book.options import MAX_DEPTH, BookOptions, default_depth
 from desdaemon.book.record import START
 from desdaemon.book.reports import compare

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from desdaemon.book.book import Book
-from desdaemon.book.growth.hash_seeding import known_scores
-from desdaemon.book.growth.shrink import OUTSIDE
+from desdaemon.book.editing.shrink import OUTSIDE
+from desdaemon.book.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.book.reports.umigame import UmigameNumbers
 from desdaemon.book.storage.files import keeping_backups

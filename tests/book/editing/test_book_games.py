@@ -14,10 +14,10 @@ from test_xot import LINES, listed
 from toys import contents, create_store, set_results, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.add import BookGame, add_games
+from desdaemon.book.editing.game_results import take_back
+from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.add import BookGame, add_games
-from desdaemon.book.growth.game_results import take_back
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.compare import merge
 from desdaemon.book.storage.store import open_store
@@ -138,6 +138,7 @@ def test_the_openings_of_xot_by_name(dialogue: BookDialogue, tmp_path: Path, mon
     assert "expected the opening position" in dialogue.refused("book self-play 1 --xot")
 
 
+@pytest.mark.needs("book.growth")
 def test_games_that_were_played_count_each(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 1 4")
     dialogue.say("book self-play 3 1")

@@ -1,0 +1,77 @@
+"""Book commands that search or bring scores up to date: store, fix, negamax."""
+
+from __future__ import annotations
+
+from desdaemon.book.editing import game_results
+from desdaemon.book.editing.add import add_positions, fix
+from desdaemon.book.editing.rounds import CommandOutcome
+from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.jobs import Result
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.scores import seen_by_black
+from desdaemon.protocol.spelling import plural
+
+
+def result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
+    """Return the result of a command that searched; ``what`` names it in the line, ``more`` are further fields."""
+    spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
+    ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
+    added, searches = outcome.added + run.job.earlier.positions, outcome.searches + run.job.earlier.searches
+    counts = f"{plural(added, 'position')} added, {plural(searches, 'search')}, "
+    counts += f"book now has {plural(outcome.positions, 'position')}"
+    return {
+        "finished": outcome.finished,
+        "added": added,
+        "searches": searches,
+        "rounds": outcome.rounds,
+        "text": [f"Book {what}...{ending}: {counts}"],
+        **more,
+    }
+
+
+def _store(run: BookCommandRun) -> Result:
+    # The last position first, as in Edax.
+    positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
+    outcome = add_positions(run.book, positions, run.worker())
+    result = result_of(run, "store", outcome)
+    # A stopped command counts its game too if a dialogue remembers that; otherwise a repetition would count it again.
+    if outcome.finished or run.caller.counted is not None:
+        _count(run, result)
+    return result
+
+
+def _count(run: BookCommandRun, result: Result) -> None:
+    """Count the result of the game on the caller's board if it has moves, is over and was not counted before. Then add
+    the number of positions, and a line of text, to ``result``.
+    """
+    caller = run.caller
+    last = caller.positions[-1]
+    if not last.over or not caller.moves or (caller.counted is not None and caller.counted()):
+        return
+    first = caller.initial
+    own = rules.final_score(last.player, last.opponent)
+    score = own if last.black_to_move is first.black_to_move else -own
+    positions = [(position.player, position.opponent) for position in caller.positions]
+    game = game_results.live_game(positions, score, "store", learned=caller.settings.book_learn_results)
+    counted = game_results.count(run.book, game)
+    black = seen_by_black(own, last.black_to_move)
+    winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
+    result["counted"] = counted
+    result["text"].insert(0, f"Game counted in {plural(counted, 'position')}: {winner}")
+
+
+def _fix(run: BookCommandRun) -> Result:
+    return result_of(run, "fix", fix(run.book, run.worker()))
+
+
+def _negamax(run: BookCommandRun) -> Result:
+    run.book.forget_state()
+    changed = run.book.negamax(threads=run.worker().threads, progress=run.progress)
+    return {"changed": changed, "text": [f"Negamaxing book...done: {plural(changed, 'position')} changed"]}
+
+
+WORK: dict[str, Work] = {
+    "store": _store,
+    "fix": _fix,
+    "negamax": _negamax,
+}
