@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.editing.game_results import count, counts_without_games
 from desdaemon.book.games import new_games, played, results_merged
-from desdaemon.book.growth.game_results import count, counts_without_games
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
@@ -85,36 +85,40 @@ def merge(
     `add.fix` searches them. A cancellation keeps the positions merged so far. Game results are added last, so a merge
     that is repeated after a cancellation adds them only once.
     """
-    replaced = kept = conflicting = 0
+    replaced = conflicting = 0
     size = len(book)
     conflicts: list[Conflict] = []
+
+    def without_linked_leaf(entry: PositionEntry) -> PositionEntry:
+        """Return the entry without a leaf whose move is a link here: negamax drops such leaves."""
+        linked = entry.has_leaf and book.table.find(*book.table.play(*entry[:2], entry.leaf_move)) >= 0
+        return entry._replace(leaf_move=NO_MOVE) if linked else entry
+
+    # First all positions: which leaves become links decides which leaf is kept, and a second merge must find the same.
+    for number, chunk in enumerate(other.table.chunks()):
+        book.put_new(chunk[book.table.rows_of(chunk) < 0])
+        progress("merge", number * CHUNK_ROWS + len(chunk), 2 * len(other))
+    added = len(book) - size
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
         rows = book.table.rows_of(chunk)
-        in_both = np.flatnonzero(rows >= 0)
-        mine, theirs = book.table.records(rows[in_both]), chunk[in_both]
-        differ = np.zeros(len(in_both), bool)
+        mine = book.table.records(rows)
+        differ = np.zeros(len(chunk), bool)
         for name in _CONTENT:
-            differ |= mine[name] != theirs[name]
-        kept += len(in_both) - int(np.count_nonzero(differ))
-        for place in in_both[differ].tolist():
-            ours, entry = book.table.entry(int(rows[place])), other.table.entry(first + place)
-            if entry.has_leaf and book.table.find(*book.table.play(*entry[:2], entry.leaf_move)) >= 0:
-                # Here that move is a link: negamax would drop the leaf, and the next merge add it again.
-                entry = entry._replace(leaf_move=NO_MOVE)
-            chosen = better(ours, entry, keep_ours=keep_ours)
-            if ours.score != entry.score and min(ours.level, entry.level) > NO_LEVEL:
+            differ |= mine[name] != chunk[name]
+        for place in np.flatnonzero(differ).tolist():
+            ours, theirs = book.table.entry(int(rows[place])), other.table.entry(first + place)
+            own = ours if keep_ours else without_linked_leaf(ours)
+            chosen = better(own, without_linked_leaf(theirs), keep_ours=keep_ours)
+            if ours.score != theirs.score and min(ours.level, theirs.level) > NO_LEVEL:
                 conflicting += 1
                 if len(conflicts) < CONFLICTS:
-                    conflicts.append(Conflict(entry.player, entry.opponent, ours.score, entry.score, chosen.score))
-            if chosen != ours:
+                    conflicts.append(Conflict(ours.player, ours.opponent, ours.score, theirs.score, chosen.score))
+            if chosen != own:
                 book.put(chosen)
                 replaced += 1
-            else:
-                kept += 1
-        book.put_new(chunk[rows < 0])
-        progress("merge", first + len(chunk), len(other))
-    added = len(book) - size
+        progress("merge", len(other) + first + len(chunk), 2 * len(other))
+    kept = len(other) - added - replaced
     book.negamax(threads=threads, progress=progress)
     return Merged(added, replaced, kept, conflicts, conflicting, *_add_results(book, other, progress))
 
