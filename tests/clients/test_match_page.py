@@ -272,6 +272,11 @@ async def keys(tab: BrowserTab) -> None:
     for width in (390, 1280):
         await tab.resize(width, 900)
         assert await tab.evaluate(WIDE) == 0
+    # On a narrow screen the table of moves scrolls, and shows it.
+    marked = "getComputedStyle(one).backgroundAttachment.includes('local')"
+    await tab.resize(240, 900)
+    scrolling = "[...document.querySelectorAll('.scroll')].filter(one=>one.scrollWidth>one.clientWidth)"
+    assert set(await tab.evaluate(f"{scrolling}.map(one=>{marked})")) == {True}
     head, cell = await tab.evaluate(
         "['th','td'].map(one=>getComputedStyle(document.querySelector(`.moves ${one}:last-child`)).textAlign)"
     )
