@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -171,9 +173,11 @@ class PendingRequest:
             self.fail(error)
         except BadInput as error:
             self.fail(RequestError("bad_request", str(error)))
-        except Exception:
-            self._health.mistake(self.operation)
-            self.fail(RequestError("internal", MISTAKE))
+        except Exception as error:
+            lacking = _lacking(error)
+            if not lacking:
+                self._health.mistake(self.operation)
+            self.fail(RequestError("internal", f"{lacking}: try later" if lacking else MISTAKE))
 
     def partial(self, data: Data) -> bool:
         """Send an intermediate result. Returns False if the request is over."""
@@ -281,6 +285,15 @@ class Admission:
     def in_flight(self, key: str) -> int:
         """Return the number of positions in flight of a key."""
         return self._keys.get(key, 0)
+
+
+def _lacking(error: Exception) -> str:
+    """Return what the system has too little of for now, by ``error``, in words; "" if that is not the error."""
+    if isinstance(error, MemoryError):
+        return os.strerror(errno.ENOMEM)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return os.strerror(error.errno)
+    return ""
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
