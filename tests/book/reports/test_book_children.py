@@ -97,7 +97,8 @@ def test_look_ups_have_their_turn_while_a_grade_is_computed(monkeypatch: pytest.
     """The table's lock is held for some hundred positions at most, and not taken again at once."""
     assert grade._STEP <= 512
     monkeypatch.setattr(grade, "_STEP", 8)
-    book = shuffled(Rule.EDAX)
+    book = small_book(depth=7)
+    spread(book, 4)
     events: list[str] = []
     whole = grade.kernels().grade_rows
 
@@ -128,10 +129,10 @@ def test_look_ups_have_their_turn_while_a_grade_is_computed(monkeypatch: pytest.
 def test_grades_go_on_while_positions_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grade, "_STEP", 8)
     book = small_book(7)
-    deviate(book, START, Worker(toy), 0, 8)
+    spread(book, 0)
     grades, size = Grades(book), len(book)
     assert grades.flags(*START, 2)
-    deviate(book, START, Worker(toy), 3, 8)
+    spread(book, 4)
     # More than the room for rows to come.
     assert len(book) > 2 * size + 8
     for row in (size, len(book) - 1):
