@@ -267,6 +267,19 @@ class DialogueProtocol(NamedTuple):
     status: str = ""
 
 
+class OpeningLists(NamedTuple):
+    """Lists of openings, which commands know by ``names``.
+
+    ``lines`` and ``numbered`` name functions, ``module:function``. The first gets the name of a list and returns its
+    lines of play, in order; it raises `BadInput` if the list cannot be read. The second gets the positions of a game
+    and returns list and number of the line that led to one of them, or "".
+    """
+
+    names: tuple[str, ...]
+    lines: str
+    numbered: str
+
+
 class DaemonPart(NamedTuple):
     """What a folder adds to the daemon: work that outlives requests, in files of its own.
 
@@ -337,6 +350,7 @@ class Satellite(NamedTuple):
     exports: Mapping[str, str] = {}
     web_parts: tuple[WebPart, ...] = ()
     daemon_parts: tuple[DaemonPart, ...] = ()
+    opening_lists: tuple[OpeningLists, ...] = ()
 
 
 def load(place: str) -> Any:

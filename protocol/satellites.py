@@ -32,6 +32,7 @@ SATELLITES = (
     "clients.bench",
     "clients.mcp",
     "clients.http_api",
+    "clients.gamefiles",
     "extras",
 )
 """The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""

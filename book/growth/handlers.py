@@ -15,7 +15,7 @@ from desdaemon.core.books.commands.searching import result_of
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello import xot
+from desdaemon.protocol.othello import openings
 from desdaemon.protocol.othello.notation import START, play_moves
 from desdaemon.protocol.texts import decoded
 
@@ -26,7 +26,8 @@ def self_play(run: BookCommandRun) -> Result:
     if run.values["xot"]:
         if run.caller.positions[-1] != START:
             raise BadInput("self-play --xot: expected the opening position on the board: type init first")
-        terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line)).moves) for line in xot.lines("xot")))
+        lines = openings.lines_of("xot")
+        terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line)).moves) for line in lines))
     shrink.root_row(run.book, run.caller.position)
     outcome, tally = playing.self_play(
         run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results

@@ -11,8 +11,8 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.judgement import JudgedMove, PlayerSummary, SearchedMove, summary
 from desdaemon.protocol.games.records import GameRecord, black_score
-from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import board_text, move_text, moves_text
+from desdaemon.protocol.othello.openings import numbered
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore, MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -59,7 +59,7 @@ class GameAnalysis(NamedTuple):
         """The opening of XOT whose last position, mirrored or not, occurs in the analysed moves, such as ``XOT 17`` or
         ``XOT-small 17``; "" if there is none, or if the lists of XOT cannot be read.
         """
-        return xot.numbered([*(step.position for step in self.steps), self.game.record.final])
+        return numbered([*(step.position for step in self.steps), self.game.record.final])
 
     @property
     def about(self) -> list[str]:

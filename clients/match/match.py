@@ -32,7 +32,7 @@ from desdaemon.clients.programs.openings import (
     Openings,
     listed_openings,
     openings_of_file,
-    xot_openings,
+    openings_of_list,
 )
 from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.clients.programs.results_book import check_book, count_games
@@ -41,7 +41,7 @@ from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, format_to_write, replace_file, write_games
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello import xot
+from desdaemon.protocol.othello import openings as known_openings
 from desdaemon.protocol.othello.notation import Position, board_text, moves_text
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.spelling import plural
@@ -199,7 +199,7 @@ def command_line() -> Parser:
         default="",
         metavar="FILE",
         help=f"begin with these games ({' '.join(READ_FORMATS)}) or positions ({' '.join(POSITION_FORMATS)}), or "
-        f"with a list of XOT ({' '.join(xot.FILES)})",
+        f"with a list of XOT ({' '.join(known_openings.LISTS)})",
     )
     add(
         "--plies",
@@ -406,14 +406,14 @@ def _setting(
         format_to_write(options.save)
     for option, path in (("--save", options.save), ("--json", options.json)):
         check_writable(option, path)
-    if options.openings and not xot.named(options.openings):
+    if options.openings and not known_openings.is_list(options.openings):
         openings = openings_of_file(options.openings, options.plies)
         games = 2 * len(openings.openings) if options.games is None else options.games
     else:
         games = (1000 if options.tune else 20) if options.games is None else options.games
         count = (games + 1) // 2
         openings = (
-            xot_openings(options.openings, count, options.seed)
+            openings_of_list(options.openings, count, options.seed)
             if options.openings
             else listed_openings(count, options.seed)
         )
@@ -507,8 +507,8 @@ def _described(setting: Setting, programs: list[dict[str, Any]], options: argpar
     concurrency, patience, SPRT and, except in a tuning, the number of games.
     """
     openings: dict[str, object] = {"seed": options.seed}
-    if xot.named(options.openings):
-        openings["sha256"] = hashlib.sha256(repr(xot.lines(options.openings)).encode()).hexdigest()
+    if known_openings.is_list(options.openings):
+        openings["sha256"] = hashlib.sha256(repr(known_openings.lines_of(options.openings)).encode()).hexdigest()
     elif options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))
         openings = {"sha256": hashlib.sha256(texts.encode()).hexdigest()}
@@ -538,7 +538,7 @@ def _about(
     """
     ended = time.time()
     origin: dict[str, Any] = {"list": options.openings or True, "seed": options.seed, "lengthened": openings.drawn}
-    if options.openings and not xot.named(options.openings):
+    if options.openings and not known_openings.is_list(options.openings):
         origin = {
             "file": options.openings,
             "plies": options.plies,

@@ -1,4 +1,4 @@
-"""The openings of a match: from a file of games or positions, from the list that ships, or from a list of XOT.
+"""The openings of a match: from a file of games or positions, from the list that ships, or from one that users have.
 
 The list, ``openings.txt``, has 1,000 openings, eight moves each, even by this program's search, in random order. They
 are random moves from the standard start, none outside the squares B2..G7 without their corners. At the end both sides
@@ -20,7 +20,7 @@ from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import extension_of, read_games
 from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello import xot
+from desdaemon.protocol.othello import openings as known_openings
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.rules import PASS, canonical, legal_moves, squares
@@ -84,11 +84,11 @@ def listed_openings(count: int, seed: int = 1) -> Openings:
     return Openings(openings, drawn=drawn)
 
 
-def xot_openings(name: str, count: int, seed: int = 1) -> Openings:
-    """Return up to ``count`` different openings of a list of XOT, in an order that depends on ``seed``. Raises
+def openings_of_list(name: str, count: int, seed: int = 1) -> Openings:
+    """Return up to ``count`` different openings of a list, in an order that depends on ``seed``. Raises
     `BadInput` if the list is missing or has an illegal line.
     """
-    lines = xot.lines(name)
+    lines = known_openings.lines_of(name)
     openings: dict[Key, GameRecord] = {}
     for number in _drawn(len(lines), len(lines), random.Random(seed)):
         try:

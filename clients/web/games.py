@@ -20,7 +20,6 @@ from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import (
     START,
     board_text,
@@ -31,7 +30,7 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
 )
 from desdaemon.protocol.othello.obf import parse_problem, problem_lines
-from desdaemon.protocol.othello.openings import openings
+from desdaemon.protocol.othello.openings import line_of, openings
 
 from .allowed import MOST_GAMES
 
@@ -145,7 +144,7 @@ def names(args: Data) -> Data:
 def start(args: Data) -> Data:
     """Answer `web.start`: the moves of a random opening of XOT, or of matches if that list is missing."""
     try:
-        return {"moves": moves_text(xot.line("xot"))}
+        return {"moves": moves_text(line_of("xot"))}
     except BadInput:
         return {"moves": random.choice(listed_lines())}
 

@@ -1,17 +1,21 @@
-"""The names of openings in English, French and Japanese, with their lines of play.
+"""The names of openings in English, French and Japanese, with their lines of play, and the lists that users have.
 
 A name belongs to a position and its mirror images, whatever moves led there. The last named position names a game.
 """
 
 from __future__ import annotations
 
+import os
+import random
 import unicodedata
 from typing import NamedTuple
 
+from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import load
 from desdaemon.protocol.spelling import did_you_mean
 
-from . import rules, xot
+from . import rules
 from .notation import START, Position, parse_moves
 
 LANGUAGES = ("english", "french", "japanese")
@@ -149,15 +153,49 @@ def find_opening(name: str) -> Opening | None:
     return None
 
 
-def line_or_opening(text: str) -> list[int]:
-    """Return the moves that ``text`` stands for: a line of play, the name of an opening, or a line of XOT (``xot 17``,
-    or ``xot`` for a random one). A line of play is not checked for illegal moves.
+LISTS = {name: lists for satellite in satellites.present() for lists in satellite.opening_lists for name in lists.names}
+"""The lists of openings by name."""
 
-    Raises `BadInput` for any other text, and if XOT's list cannot be read.
+
+def lines_of(name: str) -> tuple[tuple[int, ...], ...]:
+    """Return the lines of play of the list ``name``, in order; raises `BadInput` if it cannot be read."""
+    if name not in LISTS:
+        raise BadInput(f"{name}: no such list of openings")
+    found: tuple[tuple[int, ...], ...] = load(LISTS[name].lines)(name)
+    return found
+
+
+def line_of(name: str, number: str = "") -> tuple[int, ...]:
+    """Return line ``number``, counted from 1, of the list ``name``, or a random one for "". Raises `BadInput` if
+    the list has no such line, and as `lines_of` does.
+    """
+    listed = lines_of(name)
+    if not number:
+        return random.choice(listed)
+    if not (number.isascii() and number.isdigit() and len(number) < 9 and 1 <= int(number) <= len(listed)):
+        raise BadInput(f"{name} {quoted(number)}: expected a number from 1 to {len(listed)}")
+    return listed[int(number) - 1]
+
+
+def is_list(name: str) -> bool:
+    """Return whether ``name`` stands for a list, and no file in the current folder has this name."""
+    return name in LISTS and not os.path.exists(name)  # noqa: PTH110  pathlib costs start-up time
+
+
+def numbered(positions: list[Position]) -> str:
+    """Return list and number of the line that led to one of a game's positions, mirrored or not; "" if none did."""
+    return next(filter(None, (load(place)(positions) for place in {lists.numbered for lists in LISTS.values()})), "")
+
+
+def line_or_opening(text: str) -> list[int]:
+    """Return the moves that ``text`` stands for: a line of play, the name of an opening, or a line of a list (its name
+    and number, or its name for a random one). A line of play is not checked for illegal moves.
+
+    Raises `BadInput` for any other text, and if the list cannot be read.
     """
     name, _, number = text.strip().lower().partition(" ")
-    if name in xot.FILES:
-        return list(xot.line(name, number.strip()))
+    if name in LISTS:
+        return list(line_of(name, number.strip()))
     try:
         return parse_moves(text)
     except BadInput:

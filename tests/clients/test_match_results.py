@@ -37,7 +37,7 @@ from desdaemon.clients.match.results.scores import tally
 from desdaemon.clients.match.schedule import KINDS, Schedule
 from desdaemon.clients.programs import statistics
 from desdaemon.clients.programs.engine_process import command_of
-from desdaemon.clients.programs.openings import key_of, listed_openings, openings_of_file, xot_openings
+from desdaemon.clients.programs.openings import key_of, listed_openings, openings_of_file, openings_of_list
 from desdaemon.clients.programs.time_control import TimeControl
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
@@ -265,14 +265,16 @@ def test_a_match_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_openings_of_xot_are_drawn_by_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = listed(tmp_path, monkeypatch)
-    drawn = xot_openings("xot", 12).openings
+    drawn = openings_of_list("xot", 12).openings
     assert {moves_text([played.move for played in opening.moves]) for opening in drawn} < set(LINES)
     assert len({key_of(opening) for opening in drawn}) == 12
-    assert xot_openings("xot", 30).openings[:12] == drawn != xot_openings("xot", 12, seed=2).openings
-    assert len(xot_openings("xot", 100).openings) == len({key_of(opening) for opening in xot_openings("xot", 100)[0]})
+    assert openings_of_list("xot", 30).openings[:12] == drawn != openings_of_list("xot", 12, seed=2).openings
+    assert len(openings_of_list("xot", 100).openings) == len(
+        {key_of(opening) for opening in openings_of_list("xot", 100)[0]}
+    )
     (folder / "openingslarge.txt").write_text("f5d6c3d3c4f4f6f3\na1a2a3a4a5a6a7a8\n")
     with pytest.raises(BadInput, match="line 2: A1"):
-        xot_openings("xot", 2)
+        openings_of_list("xot", 2)
 
 
 def test_a_match_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,7 +283,7 @@ def test_a_match_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     journal, account, saved = (tmp_path / name for name in ("journal", "account.json", "games.txt"))
     play = [fake("gtp", "first"), fake("gtp", "last"), "--openings", "xot", "--journal", str(journal)]
     assert command.main([*play, "--games", "4", "--json", str(account), "--save", str(saved)]) == 0
-    drawn = [moves_text([played.move for played in each.moves]) for each in xot_openings("xot", 2).openings]
+    drawn = [moves_text([played.move for played in each.moves]) for each in openings_of_list("xot", 2).openings]
     assert [line[:16].lower() for line in saved.read_text().splitlines()] == [line for line in drawn for _ in range(2)]
     described = json.loads(account.read_text())["settings"]["openings"]
     assert described == {"different": 2, "list": "xot", "seed": 1, "lengthened": 0}

@@ -15,9 +15,9 @@ from checkout import ROOT
 from desdaemon.protocol.satellites import SATELLITES
 
 ORDER = """
-    protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.othello  protocol.rows
-    protocol.wire.constants  protocol.wire.fields  protocol.wire.arguments  protocol.commands.book_rows
-    protocol.satellites
+    protocol.system  protocol.errors  protocol.texts  protocol.spelling  protocol.rows  protocol.satellites
+    protocol.othello  protocol.wire.constants  protocol.wire.fields  protocol.wire.arguments
+    protocol.commands.book_rows
     protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
     engine.layout  engine.processors  engine.result  engine.compiler

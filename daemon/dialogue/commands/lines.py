@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello import rules, xot
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_board, play_moves
-from desdaemon.protocol.othello.openings import LANGUAGES, line_or_opening, opening_of
+from desdaemon.protocol.othello.openings import LANGUAGES, line_or_opening, numbered, opening_of
 from desdaemon.protocol.othello.rules import A_FILE, CORNERS, H_FILE, PASS
 from desdaemon.protocol.spelling import plural
 
@@ -48,7 +48,7 @@ def ouverture(context: CommandContext, argument: str) -> None:
 def _say_name(context: CommandContext, language: str) -> None:
     positions = context.session.game.positions()
     opening = opening_of(positions)
-    names = (opening.name(language) if opening else "", xot.numbered(positions))
+    names = (opening.name(language) if opening else "", numbered(positions))
     context.say(", ".join(filter(None, names)) or "?")
 
 

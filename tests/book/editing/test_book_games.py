@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import referee
 from book_dialogue import BookDialogue
-from test_xot import LINES, listed
 from toys import contents, create_store, set_results, small_book, toy
 
 from desdaemon.book.book import Book
@@ -119,23 +118,6 @@ def test_an_undone_command_takes_its_results_back(dialogue: BookDialogue, tmp_pa
     assert "Games counted: 1 of games.txt" in dialogue.say("book info")
     assert "book add" in dialogue.say("book undo")
     assert START not in results(dialogue.book) or sum(results(dialogue.book)[START]) == 0
-
-
-def test_the_openings_of_xot_by_name(dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = listed(tmp_path, monkeypatch)
-    dialogue.say("book new 1 8")
-    assert f"{len(LINES)} games of 1 file added to book" in dialogue.say("book add xot --unsearched")
-    assert "download" in dialogue.refused("book add xot-small")
-    dialogue.say("book new 1 60 --discard")
-    (folder / "openingslarge.txt").write_text(f"{LINES[0]}\n")
-    dialogue.say("book self-play 3 1 --xot")
-    counted = {position: sum(counts) for position, counts in results(dialogue.book).items()}
-    cells = referee.start()
-    for square in range(0, 16, 2):
-        cells = referee.play(cells, referee.square(LINES[0][square : square + 2]))
-        assert counted[min(referee.to_bits(image) for image in referee.symmetries(cells))] == 3
-    dialogue.say("play f5d6")
-    assert "expected the opening position" in dialogue.refused("book self-play 1 --xot")
 
 
 @pytest.mark.needs("book.growth")

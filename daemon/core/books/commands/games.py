@@ -21,9 +21,8 @@ from desdaemon.protocol.games.bases import (
     wthor_date,
 )
 from desdaemon.protocol.games.records import black_score
-from desdaemon.protocol.othello import xot
 from desdaemon.protocol.othello.notation import START
-from desdaemon.protocol.othello.openings import openings
+from desdaemon.protocol.othello.openings import LISTS, lines_of, openings
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 
@@ -91,8 +90,8 @@ class Games:
         if path.name == OPENINGS and not path.exists():
             yield from (BookGame(bytes(opening.moves)) for opening in openings())
             return
-        if path.name in xot.FILES and not path.exists():
-            yield from (BookGame(bytes(line)) for line in xot.lines(path.name))
+        if path.name in LISTS and not path.exists():
+            yield from (BookGame(bytes(line)) for line in lines_of(path.name))
             return
         if extension_of(path.name) == "wtb":
             # Unchecked moves: the book replays them, faster than `read_games` would.

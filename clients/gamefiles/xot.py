@@ -6,20 +6,18 @@ The lists are by Matthias Berg and Borja Moreno: a line of the file is a line of
 from __future__ import annotations
 
 import os
-import random
 import stat
 from functools import lru_cache
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, parse_moves
 from desdaemon.protocol.system import folders
 from desdaemon.protocol.texts import decoded
 
-from . import rules
-from .notation import START, Position, parse_moves
-
 # `pathlib` is slow to load.
-# ruff: noqa: PTH110, PTH111, PTH116, PTH118, PTH123
+# ruff: noqa: PTH111, PTH116, PTH118, PTH123
 
 FILES = {"xot": "openingslarge.txt", "xot-small": "openingssmall.txt"}
 """The file in the data folder of each list."""
@@ -44,23 +42,6 @@ def lines(name: str) -> tuple[tuple[int, ...], ...]:
     or holds anything else.
     """
     return _list_named(name).lines
-
-
-def line(name: str, number: str = "") -> tuple[int, ...]:
-    """Return line ``number``, counted from 1, of the list ``name``, or a random one for "". Raises `BadInput` if
-    the list has no such line, and as `lines` does.
-    """
-    listed = lines(name)
-    if not number:
-        return random.choice(listed)
-    if not (number.isascii() and number.isdigit() and len(number) < 9 and 1 <= int(number) <= len(listed)):
-        raise BadInput(f"{name} {quoted(number)}: expected a number from 1 to {len(listed)}")
-    return listed[int(number) - 1]
-
-
-def named(name: str) -> bool:
-    """Return whether ``name`` stands for a list: one of `FILES`, and no file in the current folder has this name."""
-    return name in FILES and not os.path.exists(name)
 
 
 def numbered(positions: list[Position]) -> str:

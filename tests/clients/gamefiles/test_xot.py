@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import referee
+from book_dialogue import BookDialogue
 from dialogue import Dialogue
+from test_book_games import results
 
+from desdaemon.clients.gamefiles import xot
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello import rules, xot
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, parse_moves
 from desdaemon.protocol.othello.openings import line_or_opening
 
@@ -153,3 +157,21 @@ def test_commands(data: Path) -> None:
     dialogue.say("play comp'oth")
     assert dialogue.say("opening") == "Comp'Oth, XOT 1\n"
     assert "download" in dialogue.refused("play xot-small")
+
+
+@pytest.mark.needs("book.growth")
+def test_the_openings_of_xot_by_name(data: Path) -> None:
+    with closing(BookDialogue()) as dialogue:
+        dialogue.say("book new 1 8")
+        assert f"{len(LINES)} games of 1 file added to book" in dialogue.say("book add xot --unsearched")
+        assert "download" in dialogue.refused("book add xot-small")
+        dialogue.say("book new 1 60 --discard")
+        (data / "openingslarge.txt").write_text(f"{LINES[0]}\n")
+        dialogue.say("book self-play 3 1 --xot")
+        counted = {position: sum(counts) for position, counts in results(dialogue.book).items()}
+        cells = referee.start()
+        for square in range(0, 16, 2):
+            cells = referee.play(cells, referee.square(LINES[0][square : square + 2]))
+            assert counted[min(referee.to_bits(image) for image in referee.symmetries(cells))] == 3
+        dialogue.say("play f5d6")
+        assert "expected the opening position" in dialogue.refused("book self-play 1 --xot")

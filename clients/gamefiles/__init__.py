@@ -1,0 +1,1 @@
+"""Files of others: lists of openings."""
