@@ -84,6 +84,9 @@ def started(command: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.posix
+@pytest.mark.needs("cluster")
+@pytest.mark.needs("clients.web")
+@pytest.mark.needs("book.growth")
 def test_programs_listen_where_the_table_says_and_nowhere_else(tmp_path: Path) -> None:
     assert set(READY) <= {word for command in TABLE for word in command.split()}
     numbers = sorted({number for command in TABLE for number in PORT.findall(command)})
