@@ -161,7 +161,15 @@ def test_other_names_are_not(windows: ModuleType, name: str) -> None:
     assert windows.names_file(name)
 
 
-@pytest.mark.parametrize("part", ["clients/match", "clients/ggs/thinking.py", "daemon/dialogue", "daemon/core/search"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param("clients/match", marks=pytest.mark.needs("clients.match")),
+        pytest.param("clients/ggs/thinking.py", marks=pytest.mark.needs("clients.ggs")),
+        "daemon/dialogue",
+        "daemon/core/search",
+    ],
+)
 def test_clocks_of_games_and_searches_tick_finely(part: str) -> None:
     """`time.monotonic` goes on by 15.6 ms at a time on Windows; times of both are not to be mixed."""
     for path in (ROOT / part).rglob("*.py") if (ROOT / part).is_dir() else [ROOT / part]:

@@ -50,10 +50,10 @@ def test_a_bomb_is_refused_before_it_costs_anything(bombs: dict[str, Path], name
 
 
 COMMANDS = (
-    ("analyze FILE", ""),
-    ("games index FILE --out OUT", ""),
+    pytest.param("analyze FILE", "", marks=pytest.mark.needs("clients.analysis")),
+    pytest.param("games index FILE --out OUT", "", marks=pytest.mark.needs("book.explorer")),
     ("-solve FILE", ""),
-    ("match self self --games 2 --openings FILE", ""),
+    pytest.param("match self self --games 2 --openings FILE", "", marks=pytest.mark.needs("clients.match")),
     ("-q --config none", "book new 1 4\nbook add FILE\nquit\n"),
     ("-q --config none", "base convert FILE OUT\nquit\n"),
     ("-q --config none", "load FILE\nquit\n"),
@@ -61,7 +61,7 @@ COMMANDS = (
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(("arguments", "typed"), COMMANDS, ids=[" ".join(command).strip() for command in COMMANDS])
+@pytest.mark.parametrize(("arguments", "typed"), COMMANDS)
 def test_no_command_is_held_up_by_one(bombs: dict[str, Path], tmp_path: Path, arguments: str, typed: str) -> None:
     """In an address space of 1 GiB, which a prompt with its threads needs a third of."""
     names = {"FILE": str(bombs["games"]), "OUT": str(tmp_path / "out.txt")}
