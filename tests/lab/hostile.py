@@ -27,9 +27,9 @@ from cluster_processes import Cluster
 from synthetic_book import synthetic_book
 
 from desdaemon.book.book import Book
+from desdaemon.book.editing.engine_evaluator import HASH_BITS, Searches
 from desdaemon.book.errors import BookError
 from desdaemon.book.formats import registry
-from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.clients import Client, DaemonError, connect
