@@ -244,6 +244,8 @@ def book(wine: Wine) -> None:
 
 def killed(wine: Wine) -> None:
     """Twenty kills at random moments of a session that learns and saves: no position that was told of is lost."""
+    for left in wine.work.glob("killed.book*"):
+        left.unlink()
     run(wine, [*wine.command(), "-q", "-n", "1"], "book new 1 20\nbook save killed.book\nquit\n")
     chance = random.Random(7)
     known: set[str] = set()
@@ -356,7 +358,10 @@ def web(wine: Wine) -> None:
             if line.startswith("http"):
                 break
         address = line.strip()
-        with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(address, timeout=60) as answer:
+        # The first answer lets this browser in, and sends it on.
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        browser.open(address, timeout=PATIENCE_S).close()
+        with browser.open(address.partition("?")[0], timeout=PATIENCE_S) as answer:
             page = answer.read().decode()
     tell(f"{len(page)} characters from {address.partition('?')[0]}")
     if "style.css" not in page:

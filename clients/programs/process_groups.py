@@ -1,8 +1,9 @@
 """Process groups of child programs, which end together with this process.
 
 Each program gets a group, so that its children end with it. A group is ended by whoever started it, by
-`ProcessGroups.stop` at a signal or, if this process is killed, by a guard: a small process (`platform.GUARD`) that
-reads the list of groups from a pipe, and ends them when the pipe closes.
+`ProcessGroups.stop` at a signal or, if this process is killed, by the system, where it can (`platform.end_with_us`), or
+by a guard: a small process (`platform.GUARD`) that reads the list of groups from a pipe, and ends them when the pipe
+closes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class ProcessGroups:
         with self._lock:
             if self._stopped:
                 raise MatchStopped
-            if self._guard is None:
+            if self._guard is None and platform.GUARD:
                 self._guard = subprocess.Popen(
                     _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **platform.own_group()
                 )
@@ -69,6 +70,7 @@ class ProcessGroups:
             except OSError:
                 self._dismiss_guard()
                 raise
+            platform.end_with_us(process)
             self._running[process.pid] = process
             # If this process is killed before the guard knows of the program, only the end of the program's input ends
             # it.

@@ -98,6 +98,7 @@ class _Supervisor:
                 stdin=subprocess.DEVNULL,
                 **platform.asked_child(),
             )
+            platform.end_with_us(child)
             if self._asked:
                 platform.ask_to_end(child, signal.SIGTERM)
             while (status := child.poll()) is None:

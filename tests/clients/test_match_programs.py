@@ -44,10 +44,11 @@ def journal_lines(folder: Path) -> int:
 
 @pytest.mark.posix
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize("stage", list(STAGES))
-def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_leaves_no_program_behind(stage: str, name: str, tmp_path: Path) -> None:
     """At any stage; those that programs have started themselves neither, and a killed match none either."""
+    number = signal.Signals[name]
     programs, reached = STAGES[stage]
     mark = f"desdaemon-test-{os.getpid()}-{stage}-{number}"
     process = subprocess.Popen(
@@ -82,6 +83,48 @@ def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, t
             stream.close()
 
 
+_STARTER = (
+    IMPORT
+    + """
+import time
+from desdaemon.clients.programs.process_groups import ProcessGroups
+program = '''
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"], stderr=sys.stderr)
+print("started", flush=True)
+if sys.argv[1] == "killed":
+    time.sleep(120)
+'''
+groups = ProcessGroups()
+process = groups.start([sys.executable, "-c", program, sys.argv[1]], None)
+process.stdout.readline()
+if sys.argv[1] == "ended":
+    process.wait()
+    groups.end(process)
+print("started", flush=True)
+time.sleep(120)
+"""
+)
+"""Starts a program that starts another one. It ends by itself and then its group, or the starter is killed."""
+
+
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_what_a_program_has_started_ends_with_it(how: str) -> None:
+    """Wherever the system is: no word of /proc, no signal."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _STARTER, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        begun = process.stdout.readline()
+        process.kill()
+        since = time.monotonic()
+        # Each of them holds the other end, and has ended when this comes to an end.
+        assert process.stderr.read() == b""
+    assert begun.strip() == b"started"
+    assert time.monotonic() - since < 60
+
+
 @pytest.mark.posix
 def test_no_program_is_started_after_a_stop() -> None:
     groups = ProcessGroups()
@@ -96,6 +139,7 @@ def test_no_program_is_started_after_a_stop() -> None:
         EngineProcess(["true"], groups=groups)
 
 
+@pytest.mark.posix
 def test_no_end_of_a_program_is_waited_for_without_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither that of a program that the system does not end, nor that of the guard."""
     sleeper = (sys.executable, "-c", "import time; print(flush=True); time.sleep(3600)")

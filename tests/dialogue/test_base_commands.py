@@ -73,6 +73,7 @@ def test_positions(three: Path, tmp_path: Path) -> None:
     assert all(board.empties == 20 for board in boards)
 
 
+@pytest.mark.posix
 def test_positions_that_cannot_be_appended_leave_the_old_file(three: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
     target.write_text("old\n")

@@ -29,6 +29,7 @@ def test_every_finished_game_is_added(tmp_path: Path, format: str) -> None:
     assert games[1].moves != games[0].moves
 
 
+@pytest.mark.posix
 def test_a_game_that_finds_no_room_leaves_the_old_games(tmp_path: Path) -> None:
     path = tmp_path / "games.ggf"
     game = f"play {SHORT_GAME}\n".encode()

@@ -80,6 +80,7 @@ def test_problem_files(tmp_path: Path) -> None:
     assert "nowhere" in dialogue.refused(f"select-hard /nowhere.obf {target}")
 
 
+@pytest.mark.posix
 def test_problems_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> None:
     source, wrong = tmp_path / "in.obf", tmp_path / "wrong.obf"
     source.write_text(f"{PROBLEMS[0]}\n" * 60)

@@ -16,7 +16,6 @@ import lzma
 import os
 import random
 import re
-import resource
 import select
 import struct
 import subprocess
@@ -475,6 +474,9 @@ def tell(name: str, case: int, result: str) -> None:
 def work(names: list[str], first: int, cases: int) -> None:
     """Read and use cases ``first`` to ``cases`` of some formats; a line for each before it begins, and what came of
     it."""
+    # Others take books from this module where there is no such module.
+    import resource
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for format in samples(folder):

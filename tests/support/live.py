@@ -40,7 +40,7 @@ class Live:
             stderr=subprocess.PIPE,
             env={**os.environ, **environment},
             # A test run in the background of a shell ignores the keyboard's interrupt, and so would its children.
-            preexec_fn=_heed_interrupts,
+            preexec_fn=_heed_interrupts if os.name == "posix" else None,
             # What was read ahead for `until` would be missing in `end`.
             bufsize=0,
         )

@@ -322,7 +322,13 @@ for group in groups:
     except OSError:
         pass
 """
-"""A Python program that kills process groups when the process that writes ``+GROUP`` and ``-GROUP`` to it has ended."""
+"""A Python program that kills process groups when the process that writes ``+GROUP`` and ``-GROUP`` to it has ended;
+empty where `end_with_us` does it.
+"""
+
+
+def end_with_us(process: subprocess.Popen[bytes]) -> None:
+    """Have a child and what it starts end with this process, where the system can: here `GUARD` sees to it."""
 
 
 def own_group() -> dict[str, Any]:

@@ -273,17 +273,50 @@ def _quoted(word: str) -> str:
     return f"'{word}'" if '"' in word else f'"{word}"'
 
 
-GUARD = """
-import subprocess, sys
-processes = set()
-for line in sys.stdin.buffer:
-    (processes.add if line[:1] == b"+" else processes.discard)(int(line[1:]))
-for process in processes:
-    try:
-        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process)], capture_output=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        pass
-"""
+GUARD = ""
+_KILL_ON_CLOSE = 0x2000
+_LIMITS, _LIMITS_BYTES, _LIMIT_FLAGS_AT = 9, 144, 16
+"""JOBOBJECT_EXTENDED_LIMIT_INFORMATION: its number, its size, where its flags are."""
+_SET_QUOTA_TERMINATE = 0x0101
+_jobs: dict[int, int] = {}
+"""By the numbers of processes, the jobs that they are in."""
+
+
+def end_with_us(process: subprocess.Popen[bytes]) -> None:
+    """Put the process into a job. What it starts from then on is in the job too; all end when nobody has the job's
+    handle any more.
+    """
+    import _winapi
+    import contextlib
+    import ctypes
+    import struct
+
+    kernel = _kernel()
+    job = kernel.CreateJobObjectW(None, None)
+    limits = ctypes.create_string_buffer(_LIMITS_BYTES)
+    struct.pack_into("<I", limits, _LIMIT_FLAGS_AT, _KILL_ON_CLOSE)
+    kernel.SetInformationJobObject(job, _LIMITS, limits, _LIMITS_BYTES)
+    # It may have ended already.
+    with contextlib.suppress(OSError):
+        handle = _winapi.OpenProcess(_SET_QUOTA_TERMINATE, False, process.pid)
+        kernel.AssignProcessToJobObject(job, handle)
+        _winapi.CloseHandle(handle)
+    _jobs[process.pid] = job
+
+
+def _kernel() -> Any:
+    """Return the functions of jobs; handles are as wide as pointers."""
+    import ctypes
+    from ctypes import wintypes
+
+    kernel = ctypes.WinDLL("kernel32")
+    handle = wintypes.HANDLE
+    kernel.CreateJobObjectW.restype = handle
+    kernel.CreateJobObjectW.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    kernel.SetInformationJobObject.argtypes = [handle, ctypes.c_int, ctypes.c_void_p, wintypes.DWORD]
+    kernel.AssignProcessToJobObject.argtypes = [handle, handle]
+    kernel.TerminateJobObject.argtypes = [handle, wintypes.UINT]
+    return kernel
 
 
 def own_group() -> dict[str, Any]:
@@ -298,18 +331,14 @@ def asked_child() -> dict[str, Any]:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its children. If the process has ended by itself, its children are not found and go on."""
+    """Kill a process of `end_with_us` and what it has started, also if it has ended by itself."""
+    import _winapi
     import contextlib
 
-    import psutil
-
-    if process.poll() is not None:
-        return
-    with contextlib.suppress(psutil.Error):
-        for child in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                child.kill()
-    # Whatever psutil could find out, the process itself ends.
+    if (job := _jobs.pop(process.pid, 0)) != 0:
+        _kernel().TerminateJobObject(job, 1)
+        _winapi.CloseHandle(job)
+    # Should it not have been put into its job.
     with contextlib.suppress(OSError):
         process.kill()
 

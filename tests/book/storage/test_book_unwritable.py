@@ -68,6 +68,7 @@ def problem_of(dialogue: BookDialogue, line: str) -> str:
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.posix
 def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
     disk: Path, tmp_path: Path, dialogue: BookDialogue
 ) -> None:
@@ -102,6 +103,7 @@ def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
     filler.unlink()
 
 
+@pytest.mark.posix
 def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_there_is_room(disk: Path) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:
@@ -134,6 +136,7 @@ def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_ther
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.posix
 def test_a_book_on_a_file_system_for_reading_is_opened_for_reading(disk: Path, dialogue: BookDialogue) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:

@@ -72,7 +72,7 @@ class Served:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=heed_signals,
+                preexec_fn=heed_signals if os.name == "posix" else None,
             )
         until(lambda: file.exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.log.read_text()
