@@ -20,6 +20,8 @@ from toys import canonical, dat_file, dat_record
 from desdaemon.book.record import START
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
+pytestmark = pytest.mark.needs("book.growth")
+
 DOCUMENT = ROOT / "docs" / "book-statements.md"
 COMMAND = re.compile(r"`([^`]+)`(?: → (.+))?")
 FACT = re.compile(r"(no )?`([^`]+)`")

@@ -22,6 +22,8 @@ from desdaemon.book.judge.cli import main
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, Position, parse_board, parse_move, parse_moves
 
+pytestmark = pytest.mark.needs("book.growth")
+
 LATE = parse_board("--OOO-X---OOOOOOXXOXXX--XXXXXOXOXXXXXOOXXOXXXXOXXOOOOOXXXOOOOXXX X")
 LOST = -2
 """The exact score of f1 there, the only losing move; the best one wins by 22."""
