@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import signal
 import socket
 import ssl
 import subprocess
@@ -185,7 +184,7 @@ def backups(findings: Findings, times: int) -> None:
                 storing.start()
                 backup = client.start("book.backup", {"file": target.name})
                 time.sleep(1.5 * usual_s * dice.random())
-                process.send_signal(signal.SIGKILL)
+                process.kill()
                 storing.join()
                 findings.counts["kills"] += 1
                 with contextlib.suppress(DaemonError):

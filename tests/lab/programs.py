@@ -29,6 +29,9 @@ from pathlib import Path
 from desdaemon.clients.bench.daemon import PROGRAM
 from desdaemon.protocol.system import platform
 
+# Links, pipes and what a process used are those of POSIX.
+assert sys.platform != "win32"
+
 _MOST_MB = 400
 """Memory that a program may take whatever it is given; without a file it takes 60 to 180."""
 _SLOW_S = 240.0
