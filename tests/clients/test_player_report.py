@@ -51,8 +51,10 @@ class Dice:
         score = random.Random(f"{position.player} {position.opponent} {move}").randint(-9, 9)
         return SearchedMove(move, MoverScore(score), 1, Selectivity.FULL, line=(move,))
 
-    def close(self) -> None:
+    def stop(self) -> None:
         pass
+
+    close = stop
 
 
 @pytest.fixture

@@ -5,10 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from toys import small_book, toy
+from toys import small_book, spread
 
-from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START
 from desdaemon.book.reports.grade import Grades
 from desdaemon.core.books import lookup
@@ -35,7 +33,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_grades_that_cost_much_are_not_computed_again_at_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a job on a large book, near whose root a grade takes seconds, would keep all look-ups waiting."""
     book = small_book(5)
-    deviate(book, START, Worker(toy), 3, 8)
+    spread(book, 3)
     computed: list[Grades] = []
     whole = Grades.grade
 

@@ -234,10 +234,12 @@ def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:
 
 
 def test_every_operation_that_needs_no_book_is_here() -> None:
-    """The longest lists of operations are in `ANSWERED`: a new list needs a row there."""
+    """The longest lists of the core's operations are in `ANSWERED`: a new list needs a row there."""
     lists = {
         (operation.name, argument.name)
         for operation in BASIC_OPERATIONS
+        # Satellites have tests of their own for theirs.
+        if not operation.handler and not operation.part
         for argument in operation.arguments
         if argument.kind in LISTS and argument.name not in ("allow", "avoid", "plies")
     }
