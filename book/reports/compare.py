@@ -97,7 +97,7 @@ def merge(
     # First all positions: which leaves become links decides which leaf is kept, and a second merge must find the same.
     for number, chunk in enumerate(other.table.chunks()):
         book.put_new(chunk[book.table.rows_of(chunk) < 0])
-        progress("merge", number * CHUNK_ROWS + len(chunk), 2 * len(other))
+        progress("add", number * CHUNK_ROWS + len(chunk), len(other))
     added = len(book) - size
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
@@ -117,7 +117,7 @@ def merge(
             if chosen != own:
                 book.put(chosen)
                 replaced += 1
-        progress("merge", len(other) + first + len(chunk), 2 * len(other))
+        progress("merge", first + len(chunk), len(other))
     kept = len(other) - added - replaced
     book.negamax(threads=threads, progress=progress)
     return Merged(added, replaced, kept, conflicts, conflicting, *_add_results(book, other, progress))
