@@ -2,9 +2,9 @@
 
 Parsing, roles, `help`, the wire, the documents and the tests read the same rows. The tables of the core stand in
 `protocol.commands` and `protocol.wire.messages`; a satellite brings its rows as a `Satellite`.
-"""
 
-from __future__ import annotations
+Annotations are no strings in this module: `NamedTuple` would compile each of them at every start (3 ms).
+"""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -132,7 +132,7 @@ class SubCommand(NamedTuple):
         found: Callable[[list[str]], int] = load(f"{self.module}:{self.prefix}main")
         return found
 
-    def parser(self) -> argparse.ArgumentParser | None:
+    def parser(self) -> "argparse.ArgumentParser | None":
         """Return the argument parser; None for a sub-command that reads its arguments by itself."""
         make = getattr(import_module(self.module), f"{self.prefix}command_line", None)
         return make() if make else None
@@ -184,7 +184,7 @@ class Argument(NamedTuple):
     default: str = ""
     cost: str = ""
     since: str = "1.0"
-    fields: tuple[Argument, ...] = ()
+    fields: "tuple[Argument, ...]" = ()
 
     @property
     def expected(self) -> str:
