@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 EXPERIMENTS = {
+    "draws": ("lab.draws", "docstrings, test names and sentences of documents to read, drawn at random"),
     "games": ("lab.games", "positions a second that `games.get` answers"),
     "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
     "hostile": ("lab.hostile", "lying workers, killed backups, failing TLS and locks"),
