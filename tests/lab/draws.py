@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from checkout import ROOT
+
 from desdaemon.engine.training.store import write_line
 from desdaemon.protocol.command_line import Parser, whole
 
