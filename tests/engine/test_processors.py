@@ -42,4 +42,4 @@ def test_quotas_of_control_groups(groups: str, files: dict[str, str], found: lis
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert quotas(groups, tmp_path) == found
+    assert quotas(groups, str(tmp_path)) == found
