@@ -15,6 +15,8 @@ from .weights import STAGES, WEIGHTS
 
 LEAST = 0.3
 """Discs that a difference must explain to be told."""
+THIN = {"wall": 4, "quiet": 2, "early": 6, "turns": 3}
+"""Differences below these are too small for anybody to see a reason in them, whatever they explain."""
 MOST = 5
 """Most reasons of a move."""
 
@@ -80,8 +82,9 @@ def reasons(position: Position, played: Sequence[int], best: Sequence[int]) -> l
     found = []
     for kind, sentence in SENTENCES.items():
         own, other = here[kind], there[kind]
-        discs = weights[kind] * (other.balance - own.balance)
-        if discs >= LEAST:
+        more = other.balance - own.balance
+        discs = weights[kind] * more
+        if discs >= LEAST and abs(more) >= THIN.get(kind, 0):
             text = sentence(Told(they, line, best_line, own, other))
             if text:
                 squares = tuple(map(_name, own.squares or other.squares))
@@ -164,13 +167,18 @@ def _opens(told: Told) -> str:
 
 
 def _wall(told: Told) -> str:
-    if told.here.own <= told.there.own:
+    here, there = told.here, told.there
+    if here.own <= there.own:
         return ""
     return (
-        f"a wall: after {told.move} {told.here.own:g} of your discs border on empty squares and {told.here.other:g} of "
-        f"{told.they}'s; after {told.instead} instead, {told.there.own:g} and {told.there.other:g}. There "
-        f"{told.they} finds moves"
+        f"a wall: after {_way(told.played, here.ply)} {here.own:g} of your discs border on empty squares and "
+        f"{here.other:g} of {told.they}'s; after {_way(told.best, there.ply)} instead, {there.own:g} and "
+        f"{there.other:g}. There {told.they} finds moves"
     )
+
+
+def _taken(told: Told) -> str:
+    return f"after {told.move} {told.they} answers {told.instead}: the best move is taken from you"
 
 
 def _quiet(told: Told) -> str:
@@ -242,15 +250,9 @@ def _last(told: Told) -> str:
 
 def _turns(told: Told) -> str:
     here, there = told.here, told.there
-    if here.other > there.other:
-        return (
-            f"{told.they} turns {plural(int(here.other), 'disc')} with {_name(here.squares[0])} "
-            f"({_way(told.played, here.ply)}); after {told.instead} instead, no move of {told.they}'s would turn more "
-            f"than {there.other:g}"
-        )
     return (
-        f"after {told.instead} a move of yours would turn {plural(int(there.own), 'disc')}; after {told.move} none "
-        f"turns more than {here.own:g}"
+        f"counted to the end, after {told.move} {told.they} turns {here.other:g} discs and you {here.own:g}; after "
+        f"{told.instead} instead, {told.they} would turn {there.other:g} and you {there.own:g}"
     )
 
 
@@ -261,6 +263,7 @@ SENTENCES: dict[str, Callable[[Told], str]] = {
     "moves": _moves,
     "opens": _opens,
     "wall": _wall,
+    "taken": _taken,
     "quiet": _quiet,
     "wedge": _wedge,
     "free": _free,

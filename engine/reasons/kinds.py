@@ -6,13 +6,14 @@ KINDS = {
     "c-square": "moves on C-squares beside empty corners",
     "moves": "legal moves, the mean over the line",
     "opens": "squares that the move opens to the other side",
-    "wall": "discs that border on empty squares",
+    "wall": "discs that border on empty squares at the end of what is looked at",
+    "taken": "moves of the other side to the square that this one should have taken",
     "quiet": "empty neighbours of the discs that the move turns",
     "wedge": "moves between two discs of the other side on an edge",
     "free": "moves that open nothing to the other side",
     "pass": "passes",
     "early": "discs, while many empty squares are left",
     "last": "regions of empty squares in which the side moves last",
-    "turns": "most discs turned by a move",
+    "turns": "discs turned up to the end of the game, where the lines reach it",
 }
 """What each kind counts for a side."""

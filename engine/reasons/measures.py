@@ -63,14 +63,15 @@ class Step(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of play: the board before it, as the mover sees it, its moves, passes included, and how many of them are
-    looked at.
+    """A line of play: the board before it, as the mover sees it, its moves, passes included, how many of them are
+    looked at, and the first moves of the lines that it is compared with.
     """
 
     own: int
     other: int
     steps: tuple[Step, ...]
     plies: int = PLIES
+    others: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, position: Position, moves: Sequence[int]) -> Line:
@@ -103,7 +104,8 @@ def compared(position: Position, *lines: Sequence[int]) -> list[Line]:
     """
     found = [Line.of(position, moves) for moves in lines]
     plies = min(PLIES, *(len(line.steps) for line in found))
-    return [line._replace(plies=plies) for line in found]
+    firsts = frozenset(line.steps[0].move for line in found)
+    return [line._replace(plies=plies, others=firsts - {line.steps[0].move}) for line in found]
 
 
 def around(bits: int) -> int:
@@ -180,9 +182,16 @@ def _opened(line: Line) -> Measure:
 
 
 def _frontier(line: Line) -> Measure:
-    first = line.steps[0]
-    rim = around(first.empty)
-    return Measure((first.own & rim).bit_count(), (first.other & rim).bit_count(), ply=1)
+    last = line.near[-1]
+    rim = around(last.empty)
+    return Measure((last.own & rim).bit_count(), (last.other & rim).bit_count(), ply=len(line.near))
+
+
+def _taken_away(line: Line) -> Measure:
+    """Count the move that the line is compared with, if the other side answers there."""
+    answer = line.near[1].move if len(line.near) > 1 else rules.PASS
+    taken = answer in line.others
+    return Measure(0, int(taken), (answer,) if taken else (), 2)
 
 
 def _openness(line: Line) -> Measure:
@@ -269,16 +278,11 @@ def _last(line: Line) -> Measure:
 
 
 def _turned(line: Line) -> Measure:
-    """Count the most discs that each side turns with one move after the first, and name the other side's move."""
-    own = other = ply = 0
-    move = -1
-    for at, step in enumerate(line.near[1:], 2):
-        count = step.turned.bit_count()
-        if step.mine:
-            own = max(own, count)
-        elif count > other:
-            other, ply, move = count, at, step.move
-    return Measure(own, other, (move,) if ply else (), ply)
+    """Count the discs that each side turns up to the end of the game, in a line that gets there."""
+    if not line.over:
+        return Measure(0, 0)
+    own = sum(step.turned.bit_count() for step in line.steps if step.mine)
+    return Measure(own, sum(step.turned.bit_count() for step in line.steps) - own, ply=len(line.steps))
 
 
 MEASURES = {
@@ -288,6 +292,7 @@ MEASURES = {
     "moves": _moves,
     "opens": _opened,
     "wall": _frontier,
+    "taken": _taken_away,
     "quiet": _openness,
     "wedge": _wedges,
     "free": _free,

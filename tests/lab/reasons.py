@@ -2,15 +2,15 @@
 
 Positions are drawn by lot from games, their moves searched, and the lines of the best move and of others measured.
 What the others lose, in discs, is fitted by least squares to the differences of the measures, for each stage of the
-game; a weight whose sign is against all teaching (`SIGNS`) is 0. A fifth of the moves is held out. ``--show``
-prints losses of `GREAT` discs and more with their reasons instead.
+game; a weight whose sign is against all teaching (`SIGNS`) is 0. A fifth of the positions is held out. ``--show``
+prints moves of the games that lose `GREAT` discs and more instead, with the board, both lines and the reasons.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.people.strength import StrengthPolicy
-from desdaemon.engine.reasons.explain import Reason, reasons, stage_of
+from desdaemon.engine.reasons.explain import reasons, stage_of
 from desdaemon.engine.reasons.measures import MEASURES, compared, measured
 from desdaemon.engine.reasons.weights import STAGES
 from desdaemon.engine.result import Line as FoundLine
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.games.bases import read_games
-from desdaemon.protocol.othello.notation import Position, board_text, moves_text
+from desdaemon.protocol.othello.notation import Position, moves_text, square_text, squares_text
+from desdaemon.protocol.othello.rules import FULL
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 GREAT = 6
@@ -41,8 +42,8 @@ PULL = 100.0
 PLIES = range(6, 56)
 
 SIGNS = {
-    "corner": 1, "x-square": -1, "c-square": -1, "moves": 1, "opens": 1, "wall": -1, "quiet": -1, "wedge": 1,
-    "free": 1, "pass": -1, "early": -1, "last": 1, "turns": 1,
+    "corner": 1, "x-square": -1, "c-square": -1, "moves": 1, "opens": 1, "wall": -1, "taken": 1, "quiet": -1,
+    "wedge": 1, "free": 1, "pass": -1, "early": -1, "last": 1, "turns": 1,
 }  # fmt: skip
 """Whether more of what is counted is good or bad for a side."""
 
@@ -59,15 +60,10 @@ class Loss(NamedTuple):
         return self.best.score - self.played.score
 
 
-def losses(files: list[str], positions: int, seed: int, great: bool) -> Iterator[Loss]:
-    """Yield moves that people play and that lose discs, in positions by lot: two by lot of each position, or with
-    ``great`` one that loses `GREAT` discs at least.
-    """
-    lot = random.Random(seed)
+def drawn(files: list[str], lot: random.Random) -> Iterator[tuple[Position, int]]:
+    """Yield positions with a choice, by lot from the games of files, and the moves played there, without end."""
     games = [game.record for file in files for game in read_games(file)]
-    searcher, people = Searcher(hash_bits=18), StrengthPolicy.load()
-    left = positions
-    while left:
+    while True:
         record = lot.choice(games)
         ply = lot.choice(PLIES)
         if ply >= len(record.moves):
@@ -75,22 +71,52 @@ def losses(files: list[str], positions: int, seed: int, great: bool) -> Iterator
         position = record.initial
         for played in record.moves[:ply]:
             position = position.after(played.move)
-        if position.moves.bit_count() < 2:
-            continue
-        empties = position.empties
-        limits = Limits(
-            empties if empties <= SOLVED else DEPTH, Selectivity.FULL if empties <= SOLVED else Selectivity.PERCENT_73
-        )
-        searcher.clear()
-        found = searcher.search(position.player, position.opponent, limits, multipv=position.moves.bit_count()).lines
-        worse = [line for line in found[1:] if found[0].score - line.score >= (GREAT if great else 1)]
+        if position.moves.bit_count() > 1:
+            yield position, record.moves[ply].move
+
+
+class Lines:
+    """The searches of positions, each from an empty table, so that they do not depend on those before."""
+
+    def __init__(self) -> None:
+        self._searcher = Searcher(hash_bits=18)
+
+    def of(self, position: Position, multipv: int = 1, allow: int = FULL) -> tuple[FoundLine, ...]:
+        """Return the ``multipv`` best lines of a position with the moves ``allow``, a mask, best first."""
+        solved = position.empties <= SOLVED
+        limits = Limits(*((position.empties, Selectivity.FULL) if solved else (DEPTH, Selectivity.PERCENT_73)))
+        self._searcher.clear()
+        return self._searcher.search(position.player, position.opponent, limits, multipv=multipv, allow=allow).lines
+
+
+def losses(files: list[str], positions: int, seed: int) -> Iterator[Loss]:
+    """Yield moves that people are likely to play and that lose discs: at most two by lot of each position."""
+    lines, people, lot = Lines(), StrengthPolicy.load(), random.Random(seed)
+    for position, _ in drawn(files, lot):
+        found = lines.of(position, multipv=position.moves.bit_count())
         chances = people.chances(position.player, position.opponent, RATING)
-        worse = [line for line in worse if chances[line.move] > LIKELY]
-        if not worse:
-            continue
-        for line in lot.sample(worse, 1 if great else min(2, len(worse))):
+        worse = [line for line in found[1:] if line.score < found[0].score and chances[line.move] > LIKELY]
+        for line in lot.sample(worse, min(2, len(worse))):
             yield Loss(position, line, found[0])
-        left -= 1
+        positions -= bool(worse)
+        if not positions:
+            return
+
+
+def great_losses(files: list[str], positions: int, seed: int) -> Iterator[Loss]:
+    """Yield moves of the games that lose `GREAT` discs and more."""
+    lines = Lines()
+    for position, move in drawn(files, random.Random(seed)):
+        (best,) = lines.of(position)
+        if best.move == move:
+            continue
+        (played,) = lines.of(position, allow=1 << move)
+        if best.score - played.score < GREAT:
+            continue
+        yield Loss(position, played, best)
+        positions -= 1
+        if not positions:
+            return
 
 
 def row(loss: Loss) -> list[float]:
@@ -120,7 +146,8 @@ def fit(found: list[Loss]) -> None:
     rows = np.array([row(loss) for loss in found])
     lost = np.array([min(MOST_LOST, loss.discs) for loss in found], dtype=float)
     stages = np.array([stage_of(loss.position.empties) for loss in found])
-    held = np.arange(len(found)) % 5 == 0
+    places = {loss.position: k for k, loss in enumerate(found)}
+    held = np.array([places[loss.position] % 5 == 0 for loss in found])
     for stage in range(len(STAGES)):
         taught, test = (stages == stage) & ~held, (stages == stage) & held
         weights = solved(rows[taught], lost[taught])
@@ -128,22 +155,32 @@ def fit(found: list[Loss]) -> None:
         error, told = lost[test] - found_by, np.corrcoef(found_by, lost[test])[0, 1]
         sys.stdout.write(
             f"stage {stage}: {taught.sum()} + {test.sum()} moves, held out: loss {lost[test].mean():.1f}, "
-            f"r {told:.2f}, error {np.abs(error).mean():.2f} discs\n"
+            f"r {told:.2f}, error {np.abs(error).mean():.2f} discs, of the mean alone "
+            f"{np.abs(lost[test] - lost[taught].mean()).mean():.2f}; {weights[-1]:.1f} discs by none\n"
         )
-        for kind, weight, column in zip(MEASURES, weights, rows[taught].T, strict=True):
+        for kind, weight, column in zip(MEASURES, weights[:-1], rows[taught].T, strict=True):
             sys.stdout.write(
                 f"    {kind!r:11}: {weight:6.3f}   {100 * np.mean(column != 0):3.0f} % differ, by {column.std():.2f}\n"
             )
 
 
-def show(found: list[Loss]) -> None:
-    """Print losses and their reasons."""
+def show(found: Iterable[Loss]) -> None:
+    """Print losses and their reasons; Black has X."""
     for number, loss in enumerate(found, 1):
-        told: list[Reason] = reasons(loss.position, loss.played.pv, loss.best.pv)
-        sys.stdout.write(f"{number}. {board_text(loss.position)} loses {loss.discs}\n")
-        sys.stdout.write(f"   {moves_text(loss.played.pv[:12])} / {moves_text(loss.best.pv[:12])}\n")
-        for reason in told:
+        position, lines = loss.position, (loss.played, loss.best)
+        sys.stdout.write(
+            f"{number}. {'Black' if position.black_to_move else 'White'} plays {square_text(loss.played.move)}, "
+            f"which loses {loss.discs} discs; {position.empties} empty squares\n"
+        )
+        squares = squares_text(position)
+        sys.stdout.write("     a b c d e f g h\n")
+        for rank in range(8):
+            sys.stdout.write(f"   {rank + 1} {' '.join(squares[8 * rank : 8 * rank + 8])}\n")
+        for line in lines:
+            sys.stdout.write(f"   {line.score:+3}  {moves_text(line.pv[:12])}\n")
+        for reason in reasons(position, *(line.pv for line in lines)):
             sys.stdout.write(f"   {reason.kind} {reason.discs:.1f}: {reason.text}\n")
+        sys.stdout.flush()
 
 
 def main(arguments: list[str]) -> int:
@@ -154,6 +191,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="which positions")
     parser.add_argument("--show", action="store_true", help="print reasons instead")
     asked = parser.parse_args(arguments)
-    found = list(losses(asked.files, asked.positions, asked.seed, asked.show))
-    (show if asked.show else fit)(found)
+    if asked.show:
+        show(great_losses(asked.files, asked.positions, asked.seed))
+    else:
+        fit(list(losses(asked.files, asked.positions, asked.seed)))
     return 0

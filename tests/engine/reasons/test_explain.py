@@ -20,7 +20,8 @@ def daemon(tmp_path: Path) -> Operated:
 
 
 def test_reasons_come_over_the_wire_the_weightiest_first(daemon: Operated) -> None:
-    found = daemon.final("explain", {"moves": "f5d6c3d3c4", "played": "b5c5", "best": "f4c5"})["reasons"]
+    board = "-------------------O------XOOO----XXOX-----O-------------------- X"
+    found = daemon.final("explain", {"board": board, "played": "g4c3", "best": "d2d1"})["reasons"]
     assert found
     assert [reason["discs"] for reason in found] == sorted((reason["discs"] for reason in found), reverse=True)
     for reason in found:

@@ -10,9 +10,9 @@ import referee
 
 from desdaemon import Reason, explain
 from desdaemon.engine.reasons import explain as explaining
-from desdaemon.engine.reasons.explain import LEAST, MOST, SENTENCES, reasons, stage_of
+from desdaemon.engine.reasons.explain import LEAST, MOST, SENTENCES, THIN, reasons, stage_of
 from desdaemon.engine.reasons.kinds import KINDS
-from desdaemon.engine.reasons.measures import MEASURES, Line, compared, free_moves, held, regions
+from desdaemon.engine.reasons.measures import MEASURES, Line, compared, free_moves, held, measured, regions
 from desdaemon.engine.reasons.weights import STAGES, WEIGHTS
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -60,10 +60,15 @@ CASES = {
         ((0, 2), (0, 1), ("f3", "f7")),
     ),
     "wall": (
-        (SMALL, "f3e3", "e3f3"),
-        "A wall: after f3 7 of your discs border on empty squares and 4 of White's; after e3 instead, 6 and 5. There "
-        "White finds moves.",
-        ((7, 4), (6, 5), ()),
+        (SMALL, "g4c3", "d2d1"),
+        "A wall: after g4 c3 7 of your discs border on empty squares and 5 of White's; after d2 d1 instead, 3 and 9. "
+        "There White finds moves.",
+        ((7, 5), (3, 9), ()),
+    ),
+    "taken": (
+        (SMALL, "c2d2", "d2d1"),
+        "After c2 White answers d2: the best move is taken from you.",
+        ((0, 1), (0, 0), ("d2",)),
     ),
     "quiet": (
         (SMALL, "f3e3", "e3f3"),
@@ -88,10 +93,10 @@ CASES = {
         ((1, 0), (0, 0), ()),
     ),
     "early": (
-        (SMALL, "f3e3", "e3f3"),
-        "Discs too early: after f3 e3 you have 6 and White 6; after e3 f3 instead, you would have 5 and White 7. Who "
+        (SMALL, "g4c3", "d2d1"),
+        "Discs too early: after g4 c3 you have 7 and White 5; after d2 d1 instead, you would have 3 and White 9. Who "
         "has many discs finds few moves.",
-        ((6, 6), (5, 7), ()),
+        ((7, 5), (3, 9), ()),
     ),
     "last": (
         (END, "f1d8b8e8pag1", "e8g1f1d8b8"),
@@ -101,8 +106,8 @@ CASES = {
     ),
     "turns": (
         ("OXXXXXXXOOOOOOX-OOOXOXXXOXOOXXXXOXOXOOXXOXXXOOXXOXXOOO--OOOOOO-- O", "h7h8h2g8g7", "h2g8h8pah7g7"),
-        "After h2 a move of yours would turn 5 discs; after h7 none turns more than 3.",
-        ((3, 2), (5, 2), ("g8",)),
+        "Counted to the end, after h7 Black turns 3 discs and you 5; after h2 instead, Black would turn 3 and you 9.",
+        ((5, 3), (9, 3), ()),
     ),
 }
 """A board, the line played and the best one for each kind of reason; what it says, and what it counts."""
@@ -127,6 +132,16 @@ def test_each_kind_of_reason_is_told_where_it_is_on_the_board(only: str) -> None
 def test_no_reason_speaks_against_the_better_line(only: str) -> None:
     (where, played, best), _, _ = CASES[only]
     assert explain(where, best, played) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "played", "best"),
+    [("wall", "f3e3", "e3f3"), ("early", "f3e3", "e3f3"), ("quiet", "f3e3", "e2c2")],
+)
+def test_a_difference_that_nobody_would_see_is_no_reason(only: str, played: str, best: str) -> None:
+    here, there = compared(parse_board(SMALL), parse_moves(played), parse_moves(best))
+    assert 0 < abs(measured(there)[only].balance - measured(here)[only].balance) < THIN[only]
+    assert explain(SMALL, played, best) == explain(SMALL, best, played) == []
 
 
 @pytest.mark.parametrize("kind", ["c-square"])

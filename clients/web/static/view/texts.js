@@ -334,13 +334,14 @@ const KINDS = {
   "moves": ["打てる場所（進行の平均）", "Coups possibles, en moyenne"],
   "opens": ["相手に開く場所", "Cases ouvertes à l'adversaire"],
   "wall": ["空きに接する石", "Pions au contact de cases vides"],
+  "taken": ["相手に先着された最善手", "Meilleur coup pris par l'adversaire"],
   "quiet": ["返す石の周りの空き", "Cases vides autour des pions retournés"],
   "wedge": ["辺へのくさび", "Coups entre deux pions adverses du bord"],
   "free": ["余裕手", "Coups libres, qui n'ouvrent rien"],
   "pass": ["パス", "Passes"],
   "early": ["石（早い段階）", "Pions, trop tôt"],
   "last": ["最後に打てる空き領域", "Régions où l'on joue le dernier coup"],
-  "turns": ["一手で返る石の最多", "Plus grand nombre de pions retournés"],
+  "turns": ["終局までに返る石", "Pions retournés jusqu'à la fin"],
 };
 
 let language = "en";
