@@ -124,7 +124,7 @@ class Book:
         For a ``table`` from a file, ``settled`` says that all scores follow from the leaves, ``complete`` that no leaf
         is faulty, and ``counts`` are its counts, None if unknown.
         """
-        self.table = table or BookTable()
+        self.table = table if table is not None else BookTable()
         self._options = options or BookOptions()
         self.file_links = links
         """Links of the book.dat that was read; None as soon as a position changes."""
@@ -148,7 +148,17 @@ class Book:
         """Number of finished steps of each schedule that was stopped, by the schedule's number."""
 
     def __len__(self) -> int:
-        return len(self.table)
+        return self.table.positions
+
+    def in_memory(self, progress: ProgressCallback = no_progress) -> Book:
+        """Return a book of which every position is in memory: this one, or of one over a packed file a new one, which
+        has neither journal nor remembered searches. Raises `Unreadable`.
+        """
+        if self.table.whole:
+            return self
+        book = Book(self._options, self.table.gathered(progress), games=self.games)
+        book.negamax(progress=progress)
+        return book
 
     def copy(self) -> Book:
         """Return a book with the same content, whose recorder notes nothing."""
@@ -293,7 +303,7 @@ class Book:
         places = address(note), 1, address(number), filters.at
         faults = [np.empty((0, 2), np.int64)]
         for done, row in enumerate(rows.tolist()):
-            kernels().list_faults(self.table.context, row, row + 1, *places)
+            kernels().list_faults(self.table.context_for(rows[done : done + 1]), row, row + 1, *places)
             if number[0]:
                 faults.append(note.copy())
             if done % _FEW == 0:
@@ -312,7 +322,8 @@ class Book:
     @property
     def changed_little(self) -> bool:
         """Whether so few positions have changed that `negamax` needs no pass over the book."""
-        return self._touched is not None and len(self._touched) * _WHOLE < len(self)
+        few = self._touched is not None and len(self._touched) * _WHOLE < len(self)
+        return few or not self.table.whole
 
     @property
     def state_unknown(self) -> bool:
@@ -339,6 +350,8 @@ class Book:
         for marked in (self._touched, self._unverified):
             if marked is not None:
                 marked.update(rows)
+        if not self.table.whole:
+            return
         if self._touched is not None and len(self._touched) > self._most_visited:
             self._touched = None
         if self._unverified is not None and len(self._unverified) > self._most_visited:
@@ -351,6 +364,7 @@ class Book:
 
     def forget_state(self) -> None:
         """Treat every score as stale and every leaf as unverified."""
+        self.table.need_all()
         self.stale = True
         self._touched = self._unverified = None
 
@@ -408,10 +422,10 @@ class Book:
         Of equal positions the first is used.
         """
         self._begin_change()
-        first = len(self)
+        first = len(self.table)
         self.table.insert_records(without_counts(records.copy()))
         self.file_links = None
-        added = np.arange(first, len(self), dtype=np.int64)
+        added = np.arange(first, len(self.table), dtype=np.int64)
         self.touch(added.tolist())
         self.recorder.changed_many(added)
 
@@ -536,6 +550,7 @@ class Book:
         """
         self._begin_change()
         table = self.table
+        table.need_all()
         marked = np.asarray(marked, bool)
         count = int(np.count_nonzero(marked))
         if not leaves and count * _WHOLE > len(self):

@@ -89,6 +89,8 @@ RESULTS = 64
 """Address of the addresses of the chunks of game results; 0 if there are none."""
 GUARD = 72
 """Address of the guard of a mapped file; 0 if nothing has to be verified."""
+PACKED = 80
+"""Address of the words of a packed file below the table (`PACKED_PAGES` ...); 0 if there is none."""
 CONTEXT_WORDS = 16
 
 CHUNK_BITS = 14
@@ -307,3 +309,58 @@ IMPORT_LEVELS = 4
 IMPORT_PASSES = IMPORT_LEVELS + MAX_LEVEL + 1
 """Numbers of positions in which the other side could not move, by 0 to 64 empty squares, a word each."""
 IMPORT_WORDS = IMPORT_PASSES + SQUARES
+
+# A packed file (book/packed/): pages of positions, then a directory with the key of each page's first position. A key
+# is the occupied squares and the mover's discs, two words in the order of squares `PACKED_SQUARES`.
+PACKED_PAGE = 4096
+PACKED_KEY_BYTES = 16
+PACKED_SQUARES = tuple(
+    column + 8 * row
+    for squares in (
+        "d4 e4 d5 e5 a1 h1 a8 h8 b2 g2 b7 g7 b1 g1 a2 h2 a7 h7 b8 g8 c1 f1 a3 h3 a6 h6 c8 f8 d1 e1 a4 h4 a5 h5 d8 e8",
+        "b3 g3 b6 g6 c2 f2 c7 f7 b4 g4 b5 g5 d2 e2 d7 e7 c3 f3 c6 f6 c4 f4 c5 f5 d3 e3 d6 e6",
+    )
+    for column, row in ((ord(name[0]) - 97, int(name[1]) - 1) for name in squares.split())
+)
+"""The squares from a word's highest bit to its lowest. Those in which a book's positions differ least come first, so
+that neighbours differ in the low bits.
+"""
+
+# A page: its checksum, the number of positions, the byte where their fields begin, the occupied squares of the first, a
+# byte each for the least value and the number of bits of each field; then the keys, then the fields.
+PACKED_CRC = 0
+PACKED_COUNT = 4
+PACKED_FIELDS_AT = 6
+PACKED_FIRST = 8
+PACKED_LEAST = 16
+PACKED_WIDTHS = 24
+PACKED_KEYS = 32
+PACKED_FIELDS = 8
+"""Number of fields: the last bytes of a record, from SCORE on."""
+PACKED_BITS = 8 * (PACKED_PAGE - 24)
+"""Bits of a page in use: a word read at any of them lies in the page."""
+PACKED_LENGTH_BITS = 6
+"""Bits that say how long the difference of two keys' occupied squares is."""
+PACKED_WHOLE = 63
+"""Stands for the length of a difference of 63 bits and more, which is written whole."""
+PACKED_OTHER_LEAF = 66
+"""Stands for NO_MOVE where score or level of the leaf are not those of a missing leaf."""
+PACKED_ROW_BITS = 10
+PACKED_MOST = (1 << PACKED_ROW_BITS) - 1
+"""Most positions of a page."""
+PACKED_ROW = 1 << 40
+"""Added to the row of a position of a packed file: its page, and its number there in the low PACKED_ROW_BITS."""
+
+# The words of an open packed file.
+PACKED_PAGES = 0
+"""Address of the first page."""
+PACKED_NUMBER = 8
+"""Number of pages."""
+PACKED_DIRECTORY = 16
+PACKED_STATES = 24
+"""Address of a byte for each page: UNCHECKED, CHECKED or DAMAGED."""
+PACKED_TABLES = 32
+"""Address of the tables for checksums."""
+PACKED_DAMAGED = 40
+"""1 + the number of the page that was first found to be damaged; 0 for none."""
+PACKED_WORDS = 6

@@ -305,7 +305,7 @@ def negamax_from(
         places = address(margins), options.rule, filters.at, address(block)
         done = 0
         while done < len(rows):
-            done = int(kernels().negamax_rows(table.context, address(rows), done, len(rows), *places))
+            done = int(kernels().negamax_rows(table.context_for(rows), address(rows), done, len(rows), *places))
             if done < len(rows):
                 table.grow_wide()
         if replaced is not None and old_records is not None:
@@ -339,6 +339,7 @@ def reach(
     Without ``best_only`` children inherit all marks. With it, mark 1 means that on some way to the row the side to move
     in it has played only best moves, mark 2 that the other side has, 3 both. So 1 and 2 change places at each link.
     """
+    table.need_all()
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():
         marks[row] |= mark

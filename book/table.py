@@ -87,6 +87,27 @@ class BookTable(TableMemory):
     it. Removals renumber rows; ``removals`` grows by 1 before a removal and by 1 after it.
     """
 
+    whole = True
+    """Whether all positions have rows; not so over a packed file."""
+
+    @property
+    def positions(self) -> int:
+        """Number of positions."""
+        return len(self)
+
+    def gathered(self, progress: ProgressCallback = no_progress) -> BookTable:
+        """Return a table in memory with all positions and game results, this one if it is `whole`; another one has no
+        path counts. Raises `Unreadable`.
+        """
+        return self
+
+    def need_all(self) -> None:
+        """Raise `ReadOnly` if not all positions are in memory."""
+
+    def context_for(self, rows: npt.NDArray[Any]) -> int:
+        """The `context` for a kernel that reads or changes ``rows``, and reads those that they lead to."""
+        return self.context
+
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
         """Return a new table of the rows that are not ``marked``, in order, with game results but no path counts."""
         made = BookTable()

@@ -267,6 +267,23 @@ class DialogueProtocol(NamedTuple):
     status: str = ""
 
 
+class BookFormat(NamedTuple):
+    """A format of books that are mapped and only read. Its files begin with the bytes ``magic``; a book is written so
+    where the file's name ends in ``ending``.
+
+    ``open``, ``read`` and ``write`` name functions, ``module:function``. The first gets path and progress, and returns
+    a book over the mapped file and a digest of the file, of 16 bytes; ``read`` gets the same and returns a book in
+    memory. Both raise `Unreadable`. ``write`` gets path, book in memory and progress, and raises `WriteFailed`.
+    """
+
+    name: str
+    ending: str
+    magic: bytes
+    open: str
+    read: str
+    write: str
+
+
 class OpeningLists(NamedTuple):
     """Lists of openings, which commands know by ``names``.
 
@@ -351,6 +368,7 @@ class Satellite(NamedTuple):
     web_parts: tuple[WebPart, ...] = ()
     daemon_parts: tuple[DaemonPart, ...] = ()
     opening_lists: tuple[OpeningLists, ...] = ()
+    book_formats: tuple[BookFormat, ...] = ()
 
 
 def load(place: str) -> Any:

@@ -19,6 +19,7 @@ SATELLITES = (
     "book.explorer",
     "book.growth",
     "book.judge",
+    "book.packed",
     "book.site",
     "engine.people",
     "engine.reasons",

@@ -58,7 +58,7 @@ def unedit(book: Book, player: int, opponent: int) -> None:
         book.edits.remove(last)
     old_entry = last.before if last is not None else None
     if last is not None and old_entry is None and not _linked(book, p, o):
-        book.remove(np.arange(len(book)) == row)
+        book.remove(np.arange(len(book.table)) == row)
         for old in last.above:
             now = book.entry(*old[:2])
             if now is not None and old.has_leaf and old.leaf_level >= now.leaf_level:

@@ -100,6 +100,7 @@ def delete(
     """Remove ``position``, or the position after the legal ``move`` from it; descendants stay. Raises `NotInBook`."""
     if move is not None:
         position = book.table.play(*position, move)
+    book.table.need_all()
     keep = np.ones(len(book), bool)
     keep[root_row(book, position)] = False
     return keep_only(book, keep, progress)

@@ -71,18 +71,21 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
         yield from _counted(_by_hand(book), "that scores were set by hand")
     if kind == EDAX:
         yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
-    yield from _counted(_scaled_levels(book, kind), "levels that mean more there, so that lower ones are written")
+    if kind in (EDAX, EGAROUCID, TEXT):
+        yield from _counted(_scaled_levels(book, kind), "levels that mean more there, so that lower ones are written")
+        rule = Rule.EGAROUCID if kind == EGAROUCID else Rule.EDAX
+        if book.options.rule is not rule:
+            yield f"that {rule_text(book.options.rule)}"
     if book.table.keeps_results and book.table.results_of(np.arange(len(book))).view(np.float64).any():
         yield "results of games"
     yield from _counted(sum(sources(book.games).values()), "which games were counted")
-    rule = Rule.EGAROUCID if kind == EGAROUCID else Rule.EDAX
-    if book.options.rule is not rule:
-        yield f"that {rule_text(book.options.rule)}"
 
 
 def lost_by_writing(book: Book, kind: str, progress: ProgressCallback = no_progress) -> str:
-    """Return a line about the data of the book that a file of format ``kind`` would not hold; "" if it holds all."""
-    lost = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
+    """Return a line about the data of the book that a file of format ``kind``, not our own, would not hold; "" if it
+    holds all.
+    """
+    lost = list(_lost(book, kind, progress))
     return f"not kept: {'; '.join(lost)}" if lost else ""
 
 

@@ -24,6 +24,8 @@ from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, is_overlay
 from desdaemon.book.storage.overlay import base_of as base_of
 from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
+from desdaemon.protocol.rows import load as satellite_function
+from desdaemon.protocol.satellites import present
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import UTF_16, stand_in
 
@@ -38,6 +40,8 @@ OVERLAY = "overlay"
 """The changes of a book that lies over another one (`desdaemon.book.storage.overlay`)."""
 
 _NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
+MAPPED = {form.name: form for satellite in present() for form in satellite.book_formats}
+"""The formats of satellites by name: their files are mapped and only read."""
 _HEAD = 1 << 16
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
@@ -49,6 +53,10 @@ SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 """Why `SHIPPED` takes no changes."""
 
 
+MAPPED_REFUSAL = "book-overlay takes changes in front of it, book import reads it to be changed"
+"""Why a file of a format in `MAPPED` takes no changes."""
+
+
 def shipped() -> Path:
     """Return the path of the installed book, `SHIPPED`. Raises `Unreadable` if it is not installed."""
     if not SHIPPED.exists():
@@ -57,10 +65,13 @@ def shipped() -> Path:
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format for a file of this name, by its ending .dat, .egbk3, .txt or .txt.xz, else `NATIVE`."""
+    """Return the format for a file of this name, by its ending .dat, .egbk3, .txt, .txt.xz or one of `MAPPED`, else
+    `NATIVE`.
+    """
     if text.packed_by_name(path):
         return TEXT
-    return _NAMES.get(path.suffix.lower(), NATIVE)
+    endings = _NAMES | {form.ending: form.name for form in MAPPED.values()}
+    return endings.get(path.suffix.lower(), NATIVE)
 
 
 def format_by_content(path: Path) -> str:
@@ -82,6 +93,9 @@ def format_by_content(path: Path) -> str:
         return NATIVE
     if is_overlay(head):
         return OVERLAY
+    for form in MAPPED.values():
+        if head.startswith(form.magic):
+            return form.name
     if head.startswith(edax.MAGIC):
         return EDAX
     if head.startswith(egaroucid.MAGIC):
@@ -120,7 +134,9 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
         opened = _open_over(path, None, level, read_only=True, progress=progress)
         assert opened.store is not None
         opened.store.close()
-        return LoadedBook(opened.book, NATIVE, opened.notes)
+        return LoadedBook(opened.book.in_memory(progress), NATIVE, opened.notes)
+    if kind in MAPPED:
+        return LoadedBook(satellite_function(MAPPED[kind].read)(path, progress), kind, [])
     if kind == NATIVE:
         return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])
     if kind == EDAX:
@@ -172,6 +188,9 @@ def _open_over(
     if kind == NATIVE:
         below = open_store(base, read_only=True, progress=progress)
         book, mark, assumed, notes = below.book, below.mark, "", [*below.notes]
+    elif kind in MAPPED:
+        below, assumed, notes = None, "", []
+        book, mark = satellite_function(MAPPED[kind].open)(base, progress)
     else:
         loaded, below = load(base, level=level, progress=progress), None
         book, assumed, notes = loaded.book, loaded.assumed, loaded.notes
@@ -206,6 +225,10 @@ def open_any(
         return _open_over(overlay, path, level, read_only=None, progress=progress)
     if kind == OVERLAY:
         return _open_over(path, None, level, read_only=None, progress=progress)
+    if kind in MAPPED:
+        await_kernels(progress)
+        book, _ = satellite_function(MAPPED[kind].open)(path, progress)
+        return Opened(book, None, kind, [], refusal=MAPPED_REFUSAL)
     if kind != NATIVE:
         loaded = load(path, level=level, progress=progress)
         refusal = SHIPPED_REFUSAL if path == SHIPPED else ""
@@ -245,8 +268,9 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
     kind = format_by_name(path)
     if kind == NATIVE:
         kind = unnamed
+    book = book.in_memory(progress)
     # Counted first, because a cancellation must not come after the writing.
-    lost = lost_by_writing(book, kind, progress)
+    lost = lost_by_writing(book, kind, progress) if kind != NATIVE else ""
     with overwriting(path):
         notes = _written(kind, path, book, progress)
     return Saved(kind, notes, lost)
@@ -268,6 +292,8 @@ def _written(kind: str, path: Path, book: Book, progress: ProgressCallback) -> l
         egaroucid.write(path, book, progress)
     elif kind == TEXT:
         text.write(path, book, progress)
+    elif kind in MAPPED:
+        satellite_function(MAPPED[kind].write)(path, book, progress)
     else:
         linked = np.empty(0, np.int64) if book.complete else book.faults(progress)
         linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
@@ -288,7 +314,7 @@ def write_native(path: Path, book: Book, progress: ProgressCallback = no_progres
     Raises as `overwriting` does.
     """
     with overwriting(path):
-        _write_native(path, book, progress)
+        _write_native(path, book.in_memory(progress), progress)
 
 
 def _write_native(path: Path, book: Book, progress: ProgressCallback) -> None:

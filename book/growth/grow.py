@@ -58,6 +58,7 @@ def select(
     the highest score that is followed, for the side to move at ``root``. ``orders`` returns the rows in layers by their
     discs; it is called only if more than about 1/`_PART` of the rows are reached.
     """
+    book.table.need_all()
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
     table = book.table
@@ -204,6 +205,7 @@ def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progr
     """Return the positions that `fill` adds next: those, within the book's depth, between two positions of the book
     ``depth`` plies apart.
     """
+    book.table.need_all()
     found: dict[Position, None] = {}
     for row in range(len(book)):
 

@@ -28,6 +28,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
+from .packed import known_row
 from .records import empties_of, opponent_of, player_of
 from .table import (
     capacity_of,
@@ -222,18 +223,19 @@ def list_children(ctx, p, o, out):
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
     """Write every legal move, or the pass, of (p, o) with the row of its child (-1 if it is not in the book) to
-    ``out``, 16 bytes each. Returns their number, 0 if the game is over.
+    ``out``, 16 bytes each. Returns their number, 0 if the game is over. Rows of a packed file below the table are
+    among them (`packed_find`).
     """
     children = stack_buf(MOST_LINKS)
     count = list_children(ctx, p, o, children)
     if count == -1:
-        set_link(out, U(0), U(PASS), find_row(ctx, player_of(children), opponent_of(children)))
+        set_link(out, U(0), U(PASS), known_row(ctx, player_of(children), opponent_of(children)))
         return 1
     legal = moves(p, o)
     k = U(0)
     while legal != U(0):
         child = children + k * U(BOARD)
-        set_link(out, k, ctz(legal), find_row(ctx, player_of(child), opponent_of(child)))
+        set_link(out, k, ctz(legal), known_row(ctx, player_of(child), opponent_of(child)))
         legal = blsr(legal)
         k += U(1)
     return count

@@ -3,7 +3,7 @@
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
 
-from . import dat, graph, imports, leaves, negamax, reports, retro, table, walks
+from . import dat, graph, imports, leaves, negamax, packed, reports, retro, table, walks
 from .records import opponent_of, player_of
 
 
@@ -54,6 +54,7 @@ __all__ = [
     "imports",
     "leaves",
     "negamax",
+    "packed",
     "reports",
     "retro",
     "table",

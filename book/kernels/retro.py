@@ -20,8 +20,9 @@ from desdaemon.engine.kernels.bits import (
 )
 
 from .graph import BOARD
+from .packed import known_row
 from .records import opponent_of, player_of
-from .table import find_row, row_at
+from .table import row_at
 
 
 @kernel("i64(i64)", inline=True)
@@ -93,7 +94,7 @@ def list_runs(square, own, other, lengths, masks):
 @kernel("i64(u64,i64,u64,i64)")
 def list_parents(ctx, row, out, capacity):
     """Write the rows from which a legal move or a forced pass leads to ``row`` to ``out``, 64 bits each; a row may
-    occur several times.
+    occur several times. Rows of a packed file below the table are among them (`packed_find`).
 
     Returns their number, -1 if there are more than ``capacity``.
     """
@@ -107,7 +108,7 @@ def list_parents(ctx, row, out, capacity):
     count = 0
     if moves(o, p) == U(0) and moves(p, o):
         canonical(o, p, key)
-        parent = find_row(ctx, player_of(key), opponent_of(key))
+        parent = known_row(ctx, player_of(key), opponent_of(key))
         if parent >= 0:
             sts64(out, parent)
             count = 1
@@ -145,7 +146,7 @@ def list_parents(ctx, row, out, capacity):
             if flip(square, mover, waiting) != flips:
                 continue
             canonical(mover, waiting, key)
-            parent = find_row(ctx, player_of(key), opponent_of(key))
+            parent = known_row(ctx, player_of(key), opponent_of(key))
             if parent >= 0:
                 if count >= capacity:
                     return -1

@@ -64,14 +64,14 @@ class Grades:
         self, player: int, opponent: int, loss: int, most: int | None = None, progress: ProgressCallback = no_progress
     ) -> int:
         """Return the kinds (`SOLVED`, `READ`, `GUESSED`, as bits) of the ends of all lines that lose at most ``loss``
-        discs at each step; 0 outside the book.
+        discs at each step; 0 outside the book, and in a book whose positions are not all in memory.
 
         Raises `TooMany` after ``most`` positions, `Stale` if rows were removed meanwhile, and what ``progress`` raises.
         Results so far are kept for the next call.
         """
         table = self.book.table
         row = table.find(player, opponent)
-        if row < 0:
+        if row < 0 or not table.whole:
             return 0
         marks, readings_ = self._marks_of(loss), readings()
         stack: npt.NDArray[np.uint64] = np.zeros(_STACK, np.uint64)

@@ -57,7 +57,7 @@ def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
     """Remove the canonical positions ``keys``, uint64 (n, 2). The leaves that other positions get from them are in
     later entries of the journal.
     """
-    marked = np.zeros(len(book), bool)
+    marked = np.zeros(len(book.table), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])
         marked[rows[rows >= 0]] = True

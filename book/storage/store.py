@@ -257,7 +257,7 @@ class Store:
     @property
     def damage(self) -> str:
         """The error of the damaged block found first since the file was opened; "" if there is none."""
-        damage = self.book.table.guard.damage if self.book.table.guard is not None else None
+        damage = self.book.table.damage
         return str(damage) if damage is not None else ""
 
     def _check_blocks(self) -> None:

@@ -24,6 +24,7 @@ from desdaemon.book.chunks import (
     addresses,
     segment_bytes,
 )
+from desdaemon.book.errors import Damaged
 from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
@@ -127,12 +128,17 @@ class TableMemory:
         elif old_guard is not None:
             old_guard.end()
 
+    @property
+    def damage(self) -> Damaged | None:
+        """The error of the damaged block that was found first since the file was opened; None if there is none."""
+        return self.guard.damage if self.guard is not None else None
+
     def sound(self) -> None:
         """Raise `Damaged` if a block of the mapped file is damaged.
 
         Then nothing may be changed, and no statement about all positions is possible.
         """
-        damage = self.guard.damage if self.guard is not None else None
+        damage = self.damage
         if damage is not None:
             raise damage
 

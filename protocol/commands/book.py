@@ -76,7 +76,7 @@ BOOK_COMMANDS = (
     editor_command(
         "save",
         (file_name("File to write; the book's own unless given.", required=False),),
-        "Write the book in the format of the name: .dat, .egbk3, .txt, .txt.xz, or else desdaemon's own.",
+        "Write the book in the format of the name: .dat, .egbk3, .packed, .txt, .txt.xz, or else desdaemon's own.",
         role=ADMIN,
     )._replace(saves=True),
     editor_command(
@@ -89,7 +89,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "export",
         (file_name("Where to."),),
-        "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat or .egbk3.",
+        "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat, .egbk3 or .packed.",
         long=True,
         role=ADMIN,
         saves=True,

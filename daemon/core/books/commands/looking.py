@@ -143,6 +143,7 @@ def _analyze(run: BookCommandRun) -> Result:
 def _grade(run: BookCommandRun) -> Result:
     grade = run.books.grade(*run.caller.position, run.progress)
     if not grade:
+        run.book.table.need_all()
         raise BadInput(f"book grade: {OUTSIDE}")
     return {"grade": grade, "text": [f"Grade: {grade}"]}
 

@@ -1,0 +1,553 @@
+"""The pages of a packed book: look-ups, reading and writing. `layout` and book/packed/FORMAT.md describe a page.
+
+Nothing of a page is used on its word: walks stay inside it whatever it holds, and its first use checks all of it.
+"""
+
+from desdaemon.book.layout import (
+    CHECKED,
+    COUNTS,
+    DAMAGED,
+    LEAF_LEVEL,
+    LEAF_MOVE,
+    LEAF_SCORE,
+    LEVEL,
+    LOWER,
+    NO_LEVEL,
+    NO_MOVE,
+    NO_SCORE,
+    PACKED,
+    PACKED_BITS,
+    PACKED_COUNT,
+    PACKED_DAMAGED,
+    PACKED_DIRECTORY,
+    PACKED_FIELDS,
+    PACKED_FIELDS_AT,
+    PACKED_FIRST,
+    PACKED_KEY_BYTES,
+    PACKED_KEYS,
+    PACKED_LEAST,
+    PACKED_LENGTH_BITS,
+    PACKED_MOST,
+    PACKED_NUMBER,
+    PACKED_OTHER_LEAF,
+    PACKED_PAGE,
+    PACKED_PAGES,
+    PACKED_ROW,
+    PACKED_ROW_BITS,
+    PACKED_SQUARES,
+    PACKED_STATES,
+    PACKED_TABLES,
+    PACKED_WHOLE,
+    PACKED_WIDTHS,
+    RECORD_BYTES,
+    SCORE,
+    UNCHECKED,
+    UPPER,
+    WORD,
+)
+from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.kernels.bits import (
+    U,
+    bit,
+    blsr,
+    clz,
+    ctz,
+    i2u,
+    ld64,
+    ldu8,
+    ldu16,
+    ldu32,
+    popc,
+    st8,
+    st16,
+    st64,
+    stack_buf,
+    u2i,
+)
+from desdaemon.engine.kernels.emit import lookup64
+
+from .blocks import crc32_of, find_impossible
+from .records import opponent_of, player_of, set_board
+from .table import find_row
+
+_BIT_OF = {square: 63 - place for place, square in enumerate(PACKED_SQUARES)}
+_ordered_bytes = lookup64(
+    "packed_ordered",
+    [sum(1 << _BIT_OF[8 * k + j] for j in range(8) if byte >> j & 1) for k in range(8) for byte in range(256)],
+)
+_board_bytes = lookup64(
+    "packed_board",
+    [
+        sum(1 << PACKED_SQUARES[63 - 8 * k - j] for j in range(8) if byte >> j & 1)
+        for k in range(8)
+        for byte in range(256)
+    ],
+)
+
+# A cursor stands at a position of a page: words.
+_NEXT = 0
+"""The bit where the next position begins."""
+_OCCUPIED = 8
+_COLOURS = 16
+"""The bit where the position's colours begin: of each occupied square from the lowest on, 1 for the mover's."""
+_CURSOR = 24
+
+
+@kernel("u64(u64)", inline=True)
+def ordered(board):
+    """Return a board with its squares in the order of keys."""
+    word = U(0)
+    k = U(0)
+    while k < U(8):
+        word |= _ordered_bytes((k << U(8)) | ((board >> (k << U(3))) & U(255)))
+        k += U(1)
+    return word
+
+
+@kernel("u64(u64)", inline=True)
+def board_in_order(word):
+    """Return the board whose squares `ordered` has put into the order of keys."""
+    board = U(0)
+    k = U(0)
+    while k < U(8):
+        board |= _board_bytes((k << U(8)) | ((word >> (k << U(3))) & U(255)))
+        k += U(1)
+    return board
+
+
+@kernel("u64(u64,u64)", inline=True)
+def colours_of(discs, occupied):
+    """Return a bit for each square of ``occupied`` from the lowest on: 1 if it is one of ``discs``."""
+    colours = U(0)
+    place = U(0)
+    while occupied:
+        colours |= ((discs >> ctz(occupied)) & U(1)) << place
+        occupied = blsr(occupied)
+        place += U(1)
+    return colours
+
+
+@kernel("u64(u64,u64)", inline=True)
+def discs_of(colours, occupied):
+    """Return the discs that `colours_of` has made ``colours`` of."""
+    discs = U(0)
+    while occupied:
+        discs |= (colours & U(1)) << ctz(occupied)
+        colours >>= U(1)
+        occupied = blsr(occupied)
+    return discs
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def few_bits(page, place, count):
+    """Return ``count`` bits (0 to 32) of a page from bit ``place`` on."""
+    return (ld64(page + (place >> U(3))) >> (place & U(7))) & (bit(count) - U(1))
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def bits_at(page, place, count):
+    """Return ``count`` bits (0 to 64) of a page from bit ``place`` on."""
+    if count <= U(32):
+        return few_bits(page, place, count)
+    return few_bits(page, place, U(32)) | (few_bits(page, place + U(32), count - U(32)) << U(32))
+
+
+@kernel("void(u64,u64,u64,u64)", inline=True)
+def put_few(page, place, count, value):
+    """Write ``count`` bits (0 to 32) of ``value`` into a page of zeros at bit ``place``."""
+    word = page + (place >> U(3))
+    st64(word, ld64(word) | ((value & (bit(count) - U(1))) << (place & U(7))))
+
+
+@kernel("void(u64,u64,u64,u64)", inline=True)
+def put_bits(page, place, count, value):
+    """Write ``count`` bits (0 to 64) of ``value`` into a page of zeros at bit ``place``."""
+    if count <= U(32):
+        put_few(page, place, count, value)
+    else:
+        put_few(page, place, U(32), value)
+        put_few(page, place + U(32), count - U(32), value >> U(32))
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+@kernel("u64(u64)", inline=True)
+def page_count(page):
+    return ldu16(page + U(PACKED_COUNT))
+
+
+@kernel("u64(u64)", inline=True)
+def bits_of_fields(page):
+    """Return the number of bits of a position's fields in a page."""
+    widths = U(0)
+    k = U(0)
+    while k < U(PACKED_FIELDS):
+        widths += ldu8(page + U(PACKED_WIDTHS) + k)
+        k += U(1)
+    return widths
+
+
+@kernel("void(u64,u64)", inline=True)
+def begin_page(page, cursor):
+    """Place a cursor at the first position of a page."""
+    occupied = ld64(page + U(PACKED_FIRST))
+    st64(cursor + U(_OCCUPIED), occupied)
+    st64(cursor + U(_COLOURS), U(8 * PACKED_KEYS))
+    st64(cursor + U(_NEXT), U(8 * PACKED_KEYS) + i2u(popc(occupied)))
+
+
+@kernel("i64(u64,u64)", inline=True)
+def next_position(page, cursor):
+    """Move a cursor to the next position. Returns 1, or 0 where the page is damaged."""
+    place = ld64(cursor + U(_NEXT))
+    if place > U(PACKED_BITS):
+        return 0
+    length = few_bits(page, place, U(PACKED_LENGTH_BITS))
+    place += U(PACKED_LENGTH_BITS)
+    before = ld64(cursor + U(_OCCUPIED))
+    occupied = before
+    if length == U(PACKED_WHOLE):
+        occupied += bits_at(page, place, U(64))
+        place += U(64)
+    elif length != U(0):
+        length -= U(1)
+        occupied += bit(length) | bits_at(page, place, length)
+        place += length
+    st64(cursor + U(_OCCUPIED), occupied)
+    st64(cursor + U(_COLOURS), place)
+    st64(cursor + U(_NEXT), place + i2u(popc(occupied)))
+    return 1 if occupied >= before else 0
+
+
+@kernel("u64(u64,u64)", inline=True)
+def colours_at(page, cursor):
+    """Return the colours of the position where a cursor stands."""
+    return bits_at(page, ld64(cursor + U(_COLOURS)), i2u(popc(ld64(cursor + U(_OCCUPIED)))))
+
+
+@kernel("void(u64,u64,u64)", inline=True)
+def read_fields(page, index, record):
+    """Write the fields of a page's position number ``index`` into a record, and zeros for its path counts."""
+    st64(record + U(COUNTS), U(0))
+    st64(record + U(COUNTS + WORD), U(0))
+    place = (ldu16(page + U(PACKED_FIELDS_AT)) << U(3)) + index * bits_of_fields(page)
+    if place > U(PACKED_BITS):
+        place = U(PACKED_BITS)
+    k = U(0)
+    while k < U(PACKED_FIELDS):
+        width = ldu8(page + U(PACKED_WIDTHS) + k)
+        st8(record + U(SCORE) + k, u2i(ldu8(page + U(PACKED_LEAST) + k) + few_bits(page, place, width & U(15))))
+        place += width & U(15)
+        k += U(1)
+    score = ldu8(record + U(SCORE))
+    level = ldu8(record + U(LEVEL))
+    st8(record + U(LOWER), u2i(score) - u2i(ldu8(record + U(LOWER))))
+    st8(record + U(UPPER), u2i(score) + u2i(ldu8(record + U(UPPER))))
+    move = ldu8(record + U(LEAF_MOVE))
+    if move == U(NO_MOVE):
+        st8(record + U(LEAF_SCORE), NO_SCORE)
+        st8(record + U(LEAF_LEVEL), NO_LEVEL)
+    else:
+        st8(record + U(LEAF_SCORE), u2i(score) - u2i(ldu8(record + U(LEAF_SCORE))))
+        st8(record + U(LEAF_LEVEL), u2i(level) - u2i(ldu8(record + U(LEAF_LEVEL))))
+        if move == U(PACKED_OTHER_LEAF):
+            st8(record + U(LEAF_MOVE), NO_MOVE)
+
+
+@kernel("void(u64,u64,u64,u64)", inline=True)
+def read_record(page, cursor, index, record):
+    """Write the position where a cursor stands, number ``index`` of its page, into a record."""
+    occupied = ld64(cursor + U(_OCCUPIED))
+    discs = discs_of(colours_at(page, cursor), occupied)
+    set_board(record, board_in_order(discs), board_in_order(occupied ^ discs))
+    read_fields(page, index, record)
+
+
+@kernel("i64(u64,u64)")
+def packed_whole(page, key):
+    """Return 1 if a page has a possible content and begins with the position of the directory's ``key``, else 0."""
+    cursor = stack_buf(_CURSOR)
+    record = stack_buf(RECORD_BYTES)
+    count = page_count(page)
+    if count == U(0) or count > U(PACKED_MOST):
+        return 0
+    k = U(0)
+    while k < U(PACKED_FIELDS):
+        if ldu8(page + U(PACKED_WIDTHS) + k) > U(8):
+            return 0
+        k += U(1)
+    fields = ldu16(page + U(PACKED_FIELDS_AT)) << U(3)
+    if fields + count * bits_of_fields(page) > U(PACKED_BITS):
+        return 0
+    begin_page(page, cursor)
+    if ld64(cursor + U(_OCCUPIED)) != ld64(key):
+        return 0
+    if discs_of(colours_at(page, cursor), ld64(key)) != ld64(key + U(WORD)):
+        return 0
+    index = U(0)
+    while True:
+        if ld64(cursor + U(_NEXT)) > fields:
+            return 0
+        read_record(page, cursor, index, record)
+        if find_impossible(record, record, record + U(RECORD_BYTES)) >= 0:
+            return 0
+        index += U(1)
+        if index == count:
+            return 1
+        occupied = ld64(cursor + U(_OCCUPIED))
+        colours = colours_at(page, cursor)
+        if next_position(page, cursor) == 0 or ld64(cursor + U(_NEXT)) > fields:
+            return 0
+        if ld64(cursor + U(_OCCUPIED)) == occupied and colours_at(page, cursor) <= colours:
+            return 0
+
+
+@kernel("u64(u64,u64)", inline=True)
+def sound_page(packed, number):
+    """Return the address of a page of an open packed file, checked at its first use; 0 if it is damaged."""
+    page = ld64(packed + U(PACKED_PAGES)) + number * U(PACKED_PAGE)
+    state = ld64(packed + U(PACKED_STATES)) + number
+    # Threads that check the same page at the same time come to the same end.
+    if ldu8(state) == U(UNCHECKED):
+        whole = crc32_of(ld64(packed + U(PACKED_TABLES)), page + U(4), U(PACKED_PAGE - 4)) == ldu32(page)
+        if whole and packed_whole(page, ld64(packed + U(PACKED_DIRECTORY)) + number * U(PACKED_KEY_BYTES)):
+            st8(state, CHECKED)
+        else:
+            st8(state, DAMAGED)
+            if ld64(packed + U(PACKED_DAMAGED)) == U(0):
+                st64(packed + U(PACKED_DAMAGED), number + U(1))
+    return page if ldu8(state) == U(CHECKED) else U(0)
+
+
+@kernel("i64(u64,u64,u64,u64)")
+def packed_find(packed, p, o, record):
+    """Return the row (from PACKED_ROW on) of a canonical position in an open packed file; -1 if it has none.
+
+    Unless ``record`` is 0, the position's record is written there.
+    """
+    cursor = stack_buf(_CURSOR)
+    occupied = ordered(p | o)
+    discs = ordered(p)
+    directory = ld64(packed + U(PACKED_DIRECTORY))
+    low = U(0)
+    high = ld64(packed + U(PACKED_NUMBER))
+    while low < high:
+        middle = (low + high) >> U(1)
+        key = directory + middle * U(PACKED_KEY_BYTES)
+        first = ld64(key)
+        if first < occupied or (first == occupied and ld64(key + U(WORD)) <= discs):
+            low = middle + U(1)
+        else:
+            high = middle
+    if low == U(0):
+        return -1
+    number = low - U(1)
+    page = sound_page(packed, number)
+    if page == U(0):
+        return -1
+    count = page_count(page)
+    begin_page(page, cursor)
+    index = U(0)
+    while ld64(cursor + U(_OCCUPIED)) < occupied:
+        index += U(1)
+        if index == count or next_position(page, cursor) == 0:
+            return -1
+    colours = colours_of(discs, occupied)
+    while ld64(cursor + U(_OCCUPIED)) == occupied:
+        if colours_at(page, cursor) == colours:
+            if record:
+                set_board(record, p, o)
+                read_fields(page, index, record)
+            return PACKED_ROW + u2i((number << U(PACKED_ROW_BITS)) | index)
+        index += U(1)
+        if index == count or next_position(page, cursor) == 0:
+            return -1
+    return -1
+
+
+@kernel("i64(u64,u64,u64)", inline=True)
+def known_row(ctx, p, o):
+    """Return the row of a canonical position in a table or, if it is not there, in the packed file below; else -1."""
+    row = find_row(ctx, p, o)
+    packed = ld64(ctx + U(PACKED))
+    if row < 0 and packed != U(0):
+        return packed_find(packed, p, o, U(0))
+    return row
+
+
+@kernel("void(u64,u64,i64,u64)")
+def packed_find_many(packed, keys, count, rows):
+    """Write the rows of ``count`` canonical positions at ``keys`` (player, opponent) to ``rows``, as `packed_find`."""
+    k = U(0)
+    while k < i2u(count):
+        key = keys + k * U(2 * WORD)
+        st64(rows + k * U(WORD), i2u(packed_find(packed, player_of(key), opponent_of(key), U(0))))
+        k += U(1)
+
+
+@kernel("i64(u64,i64,u64)")
+def packed_record(packed, row, record):
+    """Write the record in a row of an open packed file. Returns 1, or 0 if it has no such row."""
+    cursor = stack_buf(_CURSOR)
+    number = i2u(row - PACKED_ROW) >> U(PACKED_ROW_BITS)
+    wanted = i2u(row) & U(PACKED_MOST)
+    if row < PACKED_ROW or number >= ld64(packed + U(PACKED_NUMBER)):
+        return 0
+    page = sound_page(packed, number)
+    if page == U(0) or wanted >= page_count(page):
+        return 0
+    begin_page(page, cursor)
+    index = U(0)
+    while index < wanted:
+        if next_position(page, cursor) == 0:
+            return 0
+        index += U(1)
+    read_record(page, cursor, index, record)
+    return 1
+
+
+@kernel("i64(u64,u64,u64)")
+def packed_records(packed, number, records):
+    """Write the records of a page; return their number, 0 if the page is damaged."""
+    cursor = stack_buf(_CURSOR)
+    page = sound_page(packed, number)
+    if page == U(0):
+        return 0
+    count = page_count(page)
+    begin_page(page, cursor)
+    index = U(0)
+    while True:
+        read_record(page, cursor, index, records + index * U(RECORD_BYTES))
+        index += U(1)
+        if index == count:
+            return u2i(count)
+        if next_position(page, cursor) == 0:
+            return 0
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+
+@kernel("void(u64,i64,u64)")
+def packed_keys(records, count, keys):
+    """Write the keys of ``count`` records."""
+    k = U(0)
+    while k < i2u(count):
+        record = records + k * U(RECORD_BYTES)
+        key = keys + k * U(PACKED_KEY_BYTES)
+        st64(key, ordered(player_of(record) | opponent_of(record)))
+        st64(key + U(WORD), ordered(player_of(record)))
+        k += U(1)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def fields_of(record, fields):
+    """Write the fields of a record as a page has them, a byte each. Returns 1 if those of the leaf count, else 0."""
+    st64(fields, ld64(record + U(SCORE)))
+    score = u2i(ldu8(record + U(SCORE)))
+    level = u2i(ldu8(record + U(LEVEL)))
+    st8(fields + U(LOWER - SCORE), score - u2i(ldu8(record + U(LOWER))))
+    st8(fields + U(UPPER - SCORE), u2i(ldu8(record + U(UPPER))) - score)
+    st8(fields + U(LEAF_SCORE - SCORE), score - u2i(ldu8(record + U(LEAF_SCORE))))
+    st8(fields + U(LEAF_LEVEL - SCORE), level - u2i(ldu8(record + U(LEAF_LEVEL))))
+    if ldu8(record + U(LEAF_MOVE)) == U(NO_MOVE):
+        if ldu8(record + U(LEAF_SCORE)) == U(NO_SCORE & 255) and ldu8(record + U(LEAF_LEVEL)) == U(NO_LEVEL & 255):
+            return U(0)
+        st8(fields + U(LEAF_MOVE - SCORE), PACKED_OTHER_LEAF)
+    return U(1)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def is_of_leaf(field, leaf):
+    """Return 1 if a field has no meaning in a position without a leaf (``leaf`` 0), else 0."""
+    if leaf == U(0) and (field == U(LEAF_SCORE - SCORE) or field == U(LEAF_LEVEL - SCORE)):
+        return U(1)
+    return U(0)
+
+
+@kernel("i64(u64,u64,i64,i64,u64)")
+def packed_fill(keys, records, start, count, page):
+    """Pack as many records as a page of zeros holds, all but its checksum, from number ``start`` of ``count`` on. Keys
+    and records are in order, without repetition. Returns the number of the first record that is not in the page.
+    """
+    fields = stack_buf(PACKED_FIELDS)
+    least = stack_buf(PACKED_FIELDS)
+    most = stack_buf(PACKED_FIELDS)
+    tried_least = stack_buf(PACKED_FIELDS)
+    tried_most = stack_buf(PACKED_FIELDS)
+    st64(least, U(0xFFFFFFFFFFFFFFFF))
+    st64(most, U(0))
+    first = keys + i2u(start) * U(PACKED_KEY_BYTES)
+    st64(page + U(PACKED_FIRST), ld64(first))
+    place = U(8 * PACKED_KEYS)
+    before = ld64(first)
+    row = start
+    while row < count and row - start < PACKED_MOST:
+        occupied = ld64(keys + i2u(row) * U(PACKED_KEY_BYTES))
+        discs = ld64(keys + i2u(row) * U(PACKED_KEY_BYTES) + U(WORD))
+        leaf = fields_of(records + i2u(row) * U(RECORD_BYTES), fields)
+        squares = i2u(popc(occupied))
+        length = U(64) - clz(occupied - before)
+        following = place + squares
+        if row != start:
+            following += U(PACKED_LENGTH_BITS)
+            if length >= U(PACKED_WHOLE):
+                following += U(64)
+            elif length != U(0):
+                following += length - U(1)
+        st64(tried_least, ld64(least))
+        st64(tried_most, ld64(most))
+        widths = U(0)
+        k = U(0)
+        while k < U(PACKED_FIELDS):
+            if is_of_leaf(k, leaf) == U(0):
+                value = ldu8(fields + k)
+                if value < ldu8(tried_least + k):
+                    st8(tried_least + k, u2i(value))
+                if value > ldu8(tried_most + k):
+                    st8(tried_most + k, u2i(value))
+            if ldu8(tried_most + k) > ldu8(tried_least + k):
+                widths += U(64) - clz(ldu8(tried_most + k) - ldu8(tried_least + k))
+            k += U(1)
+        if ((following + U(7)) & ~U(7)) + i2u(row - start + 1) * widths > U(PACKED_BITS):
+            break
+        if row != start:
+            if length >= U(PACKED_WHOLE):
+                put_few(page, place, U(PACKED_LENGTH_BITS), U(PACKED_WHOLE))
+                put_bits(page, place + U(PACKED_LENGTH_BITS), U(64), occupied - before)
+            else:
+                put_few(page, place, U(PACKED_LENGTH_BITS), length)
+                if length != U(0):
+                    put_bits(page, place + U(PACKED_LENGTH_BITS), length - U(1), occupied - before)
+        put_bits(page, following - squares, squares, colours_of(discs, occupied))
+        st64(least, ld64(tried_least))
+        st64(most, ld64(tried_most))
+        place = following
+        before = occupied
+        row += 1
+    place = (place + U(7)) & ~U(7)
+    st16(page + U(PACKED_COUNT), row - start)
+    st16(page + U(PACKED_FIELDS_AT), u2i(place >> U(3)))
+    k = U(0)
+    while k < U(PACKED_FIELDS):
+        if ldu8(most + k) < ldu8(least + k):
+            # No position has a leaf.
+            st8(least + k, 0)
+            st8(most + k, 0)
+        st8(page + U(PACKED_LEAST) + k, u2i(ldu8(least + k)))
+        if ldu8(most + k) > ldu8(least + k):
+            st8(page + U(PACKED_WIDTHS) + k, u2i(U(64) - clz(ldu8(most + k) - ldu8(least + k))))
+        k += U(1)
+    packed = start
+    while packed < row:
+        leaf = fields_of(records + i2u(packed) * U(RECORD_BYTES), fields)
+        k = U(0)
+        while k < U(PACKED_FIELDS):
+            width = ldu8(page + U(PACKED_WIDTHS) + k)
+            if is_of_leaf(k, leaf) == U(0):
+                put_few(page, place, width, ldu8(fields + k) - ldu8(least + k))
+            place += width
+            k += U(1)
+        packed += 1
+    return row

@@ -1,0 +1,1 @@
+"""The packed form of a book: read-only, small, opened by mapping."""

@@ -1,0 +1,18 @@
+"""What packed books bring: their format."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.rows import BookFormat, Satellite
+
+SATELLITE = Satellite(
+    book_formats=(
+        BookFormat(
+            "packed",
+            ".packed",
+            b"DESPACK\n",
+            "desdaemon.book.packed.table:open_mapped",
+            "desdaemon.book.packed.table:read",
+            "desdaemon.book.packed.table:write",
+        ),
+    ),
+)
