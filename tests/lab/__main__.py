@@ -15,6 +15,7 @@ EXPERIMENTS = {
     "large_book": ("lab.large_book", "the time and memory of every operation on a large book"),
     "levels": ("lab.levels", "count the nodes of levels on fixed positions"),
     "moves": ("lab.moves", "judge the moves of searches by positions whose every move is scored exactly"),
+    "packed_book": ("lab.packed_book", "the size of a packed book, and what opening and look-ups take"),
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "peer": ("lab.peer", "solve problems beside another program"),
     "peers": ("lab.peers", "the peers that `storm` starts to attack a server"),
