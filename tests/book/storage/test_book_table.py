@@ -226,3 +226,34 @@ def test_states_are_everything_about_rows_in_their_order() -> None:
         assert found.dtype == STATE
         assert found.tolist() == [(*table.entry(row), *table.results(row)) for row in rows]
     assert len(table.states(np.zeros(0, np.int64))) == 0
+
+
+class _CountedLock:
+    """A lock for one thread that counts how often it is taken."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def __enter__(self) -> None:
+        self.taken += 1
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("work", ["find", "add"])
+def test_work_on_many_positions_lets_look_ups_in_between(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = BookTable()
+    records = np.zeros(CHUNK_ROWS, RECORD)
+    records["player"], records["opponent"] = np.arange(1, CHUNK_ROWS + 1), 1 << 40
+    if work != "add":
+        table.insert_records(records)
+    keys = np.stack([records["player"], records["opponent"]], axis=1)
+    lock = _CountedLock()
+    monkeypatch.setattr(table, "lock", lock)
+    if work == "find":
+        assert table.find_many(keys).tolist() == list(range(CHUNK_ROWS))
+    else:
+        table.insert_records(records)
+    assert len(table) == CHUNK_ROWS
+    assert lock.taken >= CHUNK_ROWS // 1024
