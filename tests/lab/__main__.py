@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "page": ("lab.page", "measure the board in the browser and its gateway"),
     "peer": ("lab.peer", "solve problems beside another program"),
     "peers": ("lab.peers", "the peers that `storm` starts to attack a server"),
+    "pictures": ("lab.pictures", "make the pictures of the board, for the documents or to be looked at"),
     "predicted": ("lab.predicted", "how many moves of people the policy guesses"),
     "programs": ("lab.programs", "the programs that `storm` runs among packed bombs, hostile servers and pipes"),
     "reasons": ("lab.reasons", "fit the weights of reasons why a move loses, and show reasons"),

@@ -644,10 +644,10 @@ def test_a_game_tells_where_it_left_the_book(visit: Visit) -> None:
         await tab.evaluate("known(2, 'book', 1, ['c4', 2], ['c5', 0])")
         assert await tab.evaluate(told) is None
         await tab.evaluate("known(2, 'search', 1, ['c3', -3])")
-        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book: c4 +2)"
+        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book c4 +2)"
         assert await tab.evaluate(marked) == 1
         await tab.evaluate("known(0, 'search', 9, ['d3', 1], ['c4', 1]), known(2, 'search', 9, ['c3', 1], ['c4', -2])")
-        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book: c4 +2)"
+        assert await tab.evaluate(told) == "† Left the book: 3. c3 (book c4 +2)"
         await tab.click("#left-book button")
         assert await tab.evaluate("desdaemon.game.now.ply") == 2
         # All of it, and a game that begins elsewhere.
@@ -717,8 +717,9 @@ def test_the_game_before_is_kept(visit: Visit) -> None:
         notice = "document.getElementById('notice').textContent"
         assert await tab.evaluate(notice) == "The last game is saved under Games."
         assert await tab.evaluate(ROWS) == ["f5d6"]
-        # A game without moves is not kept, nor is one that is in the list.
-        await tab.click("#new-game")
+        # A game without moves is not kept, nor is one that is in the list; there is nothing to begin anew.
+        assert not await tab.evaluate("document.getElementById('new-game').checkVisibility()")
+        await tab.press("Shift+r")
         await tab.click("#tab-library")
         await tab.click("#kept .open")
         assert await tab.evaluate("desdaemon.game.moves()") == "f5d6"

@@ -399,6 +399,7 @@ export class App {
     }
     byId("board").setAttribute("aria-label", t("boardLabel"));
     document.body.classList.toggle("unplayed", !game.root.children.length);
+    byId("new-game").hidden = !game.root.children.length && game.root.cells === START;
     if (!this.player.running) byId("told").textContent = this.turnText();
     this.hovered(null);
     this.clocks();

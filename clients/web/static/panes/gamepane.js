@@ -46,8 +46,8 @@ export class GamePane {
     const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
     byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
     const left = (this.left = leftBook(app));
-    const had = left?.had ? `${left.had.move} ${signed(left.had.score)}` : "–";
-    const text = left && t("leftBook", { move: `${left.next.ply}. ${left.next.move}`, had });
+    const had = left?.had ? ` (${t("sourceLink")} ${left.had.move} ${signed(left.had.score)})` : "";
+    const text = left && t("leftBook", { move: `${left.next.ply}. ${left.next.move}` }) + had;
     fill(byId("left-book"), left && el("button", { class: "small", text, onclick: () => app.seek(left.node) }));
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));

@@ -83,7 +83,7 @@ export const TEXTS = {
   accuracy: ["Accuracy: Black {black}, White {white}", "精度：黒 {black}、白 {white}", "Précision : noirs {black}, blancs {white}"],
   mistakes: ["Mistakes", "悪手", "Fautes"],
   noMistakes: ["None found so far.", "まだありません。", "Aucune pour l'instant."],
-  leftBook: ["† Left the book: {move} (book: {had})", "† 定石外れ：{move}（定石：{had}）", "† Sortie du livre : {move} (livre : {had})"],
+  leftBook: ["† Left the book: {move}", "† 定石外れ：{move}", "† Sortie du livre : {move}"],
   comment: ["Comment", "コメント", "Commentaire"],
   promote: ["Make main line", "本譜にする", "Ligne principale"],
   blackAhead: ["Black ahead", "黒優勢", "Noirs devant"],
