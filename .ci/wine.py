@@ -378,7 +378,9 @@ def tests(wine: Wine) -> None:
         place / "python",
         ignore=lambda folder, _: {"desdaemon"} if folder.endswith(SITE) else set(),
     )
-    (place / "python/python311._pth").write_text(f"python311.zip\n.\n{SITE}\n../site\nimport site\n")
+    # With it Python finds neither what lies beside a script nor what PYTHONPATH names.
+    (place / "python/python311._pth").unlink()
+    (place / "python" / SITE / "site.pth").write_text("../../../site\n")
     platform = ("--platform", "win_amd64", "--python-version", "3.11", "--only-binary", ":all:")
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install"]
     subprocess.run([*pip, "--target", str(place / "site"), *platform, *TOOLS], check=True)

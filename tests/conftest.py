@@ -65,11 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from desdaemon.engine.compiler import INTERPRETED
 
     if sys.platform == "win32":
+        strict = windows_failures.under_wine()
         for item in items:
             if item.get_closest_marker("posix"):
                 item.add_marker(pytest.mark.skip(reason="needs POSIX"))
             elif reason := windows_failures.reason(item.nodeid):
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=strict))
     for item in items:
         for mark in item.iter_markers("needs"):
             if _missing(mark.args[0]):

@@ -13,7 +13,7 @@ from operated import Operated
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The data folder, whose name looks like a pattern."""
-    folder = tmp_path / "da[t]a*"
+    folder = tmp_path / "da[t]a"
     (folder / "inner").mkdir(parents=True)
     return folder
 

@@ -26,7 +26,7 @@ FORMATS = ("x.book", "x.dat", "x.egbk3", "x.txt")
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The data folder, whose name looks like a pattern."""
-    folder = tmp_path / "da[t]a*"
+    folder = tmp_path / "da[t]a"
     (folder / "inner").mkdir(parents=True)
     return folder
 

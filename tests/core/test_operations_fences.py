@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 from pathlib import Path
@@ -89,8 +90,8 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
 
 
 def test_hidden_folders() -> None:
-    hidden = names_of_folders("/data", "/data/books", "", "/")
-    assert hidden.sub("", "/data/books/a: /data/b /etc/c") == "a: b /etc/c"
+    hidden = names_of_folders(str(Path("/data")), str(Path("/data/books")), "", os.sep)
+    assert hidden.sub("", "/data/books/a: /data/b /etc/c".replace("/", os.sep)) == f"a: b {Path('/etc/c')}"
 
 
 def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:

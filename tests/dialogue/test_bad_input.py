@@ -105,7 +105,7 @@ def test_files_of_problems_with_bad_lines(tmp_path: Path) -> None:
     dialogue = Dialogue()
     out, err = dialogue.both(f"solve {file}")
     complaints = err.splitlines()
-    assert [line.split(":")[1].strip() for line in complaints] == [f"{file}, line {n}" for n in (3, 4, 5)]
+    assert [line.split(": ")[1] for line in complaints] == [f"{file}, line {n}" for n in (3, 4, 5)]
     assert "3 positions; " in out
     assert dialogue.searcher.cleared == 3
 

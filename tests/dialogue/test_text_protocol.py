@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -22,6 +23,13 @@ BLACK_PASSES = "OOOOOOOO" * 7 + "OOOOOOX- X"
 BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
 
 
+@pytest.fixture
+def nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Help is wrapped at a terminal, for which Windows takes the null device."""
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+
+
+@pytest.mark.usefixtures("nobody_watches")
 def test_help_lists_exactly_what_works() -> None:
     dialogue = Dialogue()
     text = dialogue.say("help")
@@ -53,6 +61,7 @@ def test_completions_are_words_that_work() -> None:
         assert dialogue.say(f"help {word}")
 
 
+@pytest.mark.usefixtures("nobody_watches")
 def test_help_of_one_thing() -> None:
     dialogue = Dialogue()
     everything = dialogue.say("help").splitlines()

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from fnmatch import fnmatchcase
 
 OWN_WORDS = "Windows, and Wine, say in other words what is wrong with a file"
+DELETED = "Wine keeps the name of a deleted file until the last who has it open closes it"
 CASE = "Wine gives a file no new name that differs in upper and lower case alone"
 
 FAILURES = {
+    "tests/book/storage/test_book_store.py::test_a_journal_that_somebody_removed_takes_no_changes_*": DELETED,
+    "tests/dialogue/test_bad_input.py::test_one_line_and_no_change[solve /dev-*": OWN_WORDS,
+    "tests/dialogue/test_base_commands.py::test_bad_lines[base convert /nowhere.txt *": OWN_WORDS,
+    "tests/dialogue/test_base_commands.py::test_bad_lines[base complete /nowhere.txt-*": OWN_WORDS,
+    "tests/dialogue/test_driving_programs.py::*[a script written for Edax's own start and end]": OWN_WORDS,
+    "tests/dialogue/test_tool_commands.py::test_a_base_that_is_not_there": OWN_WORDS,
     "tests/protocol/test_game_bases.py::test_files_that_cannot_be_read_or_written": OWN_WORDS,
     "tests/protocol/test_game_bases.py::test_the_names_of_a_base_are_its_own": CASE,
     "tests/protocol/test_games.py::test_files_that_cannot_be_used[* /nowhere/*": OWN_WORDS,
 }
-"""Patterns of the names that pytest gives tests. A test that passes all the same is no failure."""
+"""Patterns of the names that pytest gives tests. Under Wine a test that passes all the same is a failure too."""
 
 WITHOUT_MAXRT = """
 
@@ -25,3 +33,11 @@ Socket.setsockopt = lambda self, option, value: None if option == TCP_MAXRT else
 def reason(name: str) -> str | None:
     """Return why a test may fail; None if it should pass."""
     return next((why for pattern, why in FAILURES.items() if fnmatchcase(name, pattern.replace("[", "[[]"))), None)
+
+
+def under_wine() -> bool:
+    if sys.platform != "win32":
+        return False
+    from ctypes import WinDLL
+
+    return hasattr(WinDLL("ntdll"), "wine_get_version")
