@@ -272,9 +272,9 @@ class Store:
             if table.guard is not blocks:
                 # Nothing of the file is in use any more.
                 return
-            begun = time.monotonic()
+            begun = time.perf_counter()
             done = blocks.check_some(done)
-            spent = time.monotonic() - begun
+            spent = time.perf_counter() - begun
         if blocks.damage is None and done == blocks.size and table.guard is blocks:
             table.count_index()
         if blocks.damage is not None:

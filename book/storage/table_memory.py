@@ -315,14 +315,14 @@ class TableMemory:
         other threads have it.
         """
         starts = range(0, count, step)
-        begun = time.monotonic()
+        begun = time.perf_counter()
         for start in reversed(starts) if backwards else starts:
             with self.lock:
                 yield start, min(count, start + step)
-            if time.monotonic() - begun > _TURN_S:
+            if time.perf_counter() - begun > _TURN_S:
                 # The lock is not fair: without a pause this thread would hold it all the time.
                 time.sleep(PAUSE_S)
-                begun = time.monotonic()
+                begun = time.perf_counter()
 
     def grow_wide(self) -> None:
         """Double the number of positions that can have counts of 2^32 and more."""

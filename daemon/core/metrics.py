@@ -96,7 +96,7 @@ class ServerMetrics:
         """The request that kept the loop of the sockets longest: seconds, operation."""
         self.loop_busy: Callable[[], bool] = lambda: False
         """Returns whether the loop of the sockets has anything to do; set by `Sockets`."""
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
         self._buckets = [0] * (len(BUCKETS_S) + 1)
@@ -105,7 +105,7 @@ class ServerMetrics:
     @property
     def uptime_s(self) -> float:
         """Seconds since the process started."""
-        return round(time.monotonic() - self._begun, 3)
+        return round(time.perf_counter() - self._begun, 3)
 
     @property
     def memory_mb(self) -> float:
@@ -118,8 +118,8 @@ class ServerMetrics:
         Background threads that run much Python call this between pieces of their work. Otherwise the loop, which
         gives up the interpreter at each system call, would have it for only half of the time.
         """
-        until = time.monotonic() + GIVEN_WAY_S
-        while self.loop_busy() and time.monotonic() < until:
+        until = time.perf_counter() + GIVEN_WAY_S
+        while self.loop_busy() and time.perf_counter() < until:
             time.sleep(_GIVEN_WAY_STEP_S)
 
     def handled(self, operation: str, seconds: float) -> None:
