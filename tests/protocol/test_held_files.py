@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import importlib
 import os
 import sys
@@ -159,6 +160,17 @@ def test_names_that_no_file_has_on_windows_are_refused(
 )
 def test_other_names_are_not(windows: ModuleType, name: str) -> None:
     assert windows.names_file(name)
+
+
+def test_a_second_lock_of_a_file_is_refused_with_words(tmp_path: Path) -> None:
+    first, second = (platform.open_file(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    platform.lock_file(first)
+    with pytest.raises(BlockingIOError) as caught:
+        platform.lock_file(second)
+    assert (caught.value.errno, bool(caught.value.strerror)) == (errno.EAGAIN, True)
+    os.close(first)
+    platform.lock_file(second)
+    os.close(second)
 
 
 @pytest.mark.parametrize(
