@@ -10,7 +10,7 @@ MODULES = {"fcntl", "pty", "termios", "resource", "pwd", "grp"}
 NEEDS = re.compile(
     r"\b(mkfifo|openpty|os\.fork|setsid|getuid|geteuid|killpg|preexec_fn|SIGKILL|SIGHUP|SIGSTOP|SIGCONT|symlink_to|"
     r"os\.symlink|start_new_session|st_mode|AF_UNIX|setrlimit|umask|add_signal_handler|import resource|room_for)\b|"
-    r"#!/bin/sh|\"mount\"|/proc/|/dev/(?:full|null|zero|stdin|fd)|\bchmod\(|\"sh\", \"-c\"|\bSIGINT\)|sh -c"
+    r"/bin/sh|\"mount\"|/proc/|/dev/(?:full|null|zero|stdin|fd)|\bchmod\(|\"sh\", \"-c\"|\bSIGINT\)|sh -c"
 )
 """What only POSIX has, as it stands in a test."""
 
