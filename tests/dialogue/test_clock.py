@@ -234,8 +234,8 @@ def test_the_documents_state_what_is_kept_back() -> None:
     assert (
         f"{RESERVE_MS} ms before T has passed, or after {LEAST_OF_FIXED} of T where T is less than {below} ms" in text
     )
-    assert f"can be read out (estimated from `speed`), less {RESERVE_MS} ms, " in text
-    assert f"once less than {LATE_RESERVE_MS} ms are left" in text
+    assert f"can be read out (estimated from `speed`), less {RESERVE_MS} ms. " in text
+    assert f"Once less than {LATE_RESERVE_MS} ms are left" in text
     protocols = " ".join((docs / "protocols.md").read_text().split())
     assert f"up to {MOST_LAG_MS} ms (a tenth of a move's time) is kept back of each move" in protocols
-    assert f"and {LATE_RESERVE_MS} ms of a game's time" in protocols
+    assert f"Of a game's time {LATE_RESERVE_MS} ms is kept back" in protocols
