@@ -13,15 +13,16 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from checkout import ROOT
+from full_disk import room_for
 from synthetic_book import synthetic_book
 from toys import contents
 
 from desdaemon.book.book import Book
-from desdaemon.book.errors import BookError, ReadOnly
+from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
 from desdaemon.book.formats import registry
 from desdaemon.book.layout import NO_SCORE
 from desdaemon.book.options import BookOptions, Rule
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports import compare
 from desdaemon.book.table import BookTable
 
@@ -373,3 +374,34 @@ def test_an_overlay_over_a_packed_book_is_as_over_the_book_itself(rule: str, tmp
     assert contents(first) == contents(second)
     assert len(first) > len(book)
     assert compare.diff(first, book).other_score
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("kind", ["book", "packed"])
+def test_an_overlay_on_a_full_disk_keeps_what_it_could_not_write(
+    kind: str, made: tuple[Book, Path], tmp_path: Path
+) -> None:
+    base, above = tmp_path / f"base.{kind}", tmp_path / "above"
+    registry.save(base, made[0])
+    before = base.read_bytes()
+    opened = registry.open_any(base, overlay=above)
+    assert opened.store is not None
+    entry = opened.book.entry(*START)
+    assert entry is not None
+    opened.book.put(entry._replace(leaf_score=7))
+    opened.store.commit()
+    with room_for(above.stat().st_size):
+        opened.book.put(entry._replace(leaf_score=9))
+        with pytest.raises(WriteFailed):
+            opened.store.commit()
+        with pytest.raises(ReadOnly):
+            opened.book.put(entry._replace(leaf_score=11))
+    opened.store.commit()
+    opened.store.close()
+    again = registry.open_any(above)
+    found = again.book.entry(*START)
+    assert found is not None
+    assert found.leaf_score == 9
+    assert again.store is not None
+    again.store.close()
+    assert base.read_bytes() == before
