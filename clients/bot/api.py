@@ -1,7 +1,8 @@
 """Requests to a site with lichess's API: streams of JSON lines, and posts.
 
 After a broken connection, an unreadable answer or a status other than 200 and 400 to 499, a request is sent again after
-1, 2, 4 ... up to 60 seconds. After status 429 (slow down) no request is sent for a minute, as the API asks. Nothing
+1, 2, 4 ... up to 60 seconds. After status 429 (slow down) no request is sent for a minute, as the API asks, or for as
+long as the answer's ``Retry-After`` says. Nothing
 that the site sends, or does not send, holds a post for longer than `PATIENCE_S` and an answer, or one post behind
 another for longer than `TURN_S`.
 """
@@ -12,6 +13,7 @@ import http.client
 import io
 import json
 import math
+import re
 import socket
 import threading
 import time
@@ -32,6 +34,7 @@ TURN_S = 1.0
 """Longest wait of a post for the one before it, seconds."""
 
 SLOW_DOWN_S = 60.0
+LONGEST_SLOW_DOWN_S = 600.0
 LONGEST_PAUSE_S = 60.0
 _LONGEST_LINE = 1 << 20
 
@@ -222,8 +225,9 @@ class Api:
             connection.request(method, path, None if form is None else urlencode(form), headers)
             response = connection.getresponse()
             if response.status == 429:
-                self._resume_at = time.monotonic() + SLOW_DOWN_S
-                raise _Later(SLOW_DOWN_S, "told to slow down")
+                pause = _slow_down_s(response)
+                self._resume_at = time.monotonic() + pause
+                raise _Later(pause, "told to slow down")
             if 400 <= response.status < 500:
                 raise ApiRefusal(response.status, _error_of(response.read(_LONGEST_LINE), response))
             if response.status != 200:
@@ -237,6 +241,12 @@ class Api:
             raise _Later(0, "an answer that is not a JSON object") from None
         finally:
             connection.close()
+
+
+def _slow_down_s(response: http.client.HTTPResponse) -> float:
+    """Return how many seconds a refusal of status 429 asks to wait."""
+    asked = response.headers.get("Retry-After", "")
+    return min(max(1.0, float(asked)), LONGEST_SLOW_DOWN_S) if re.fullmatch(r"\d{1,9}", asked) else SLOW_DOWN_S
 
 
 def _error_of(text: bytes, response: http.client.HTTPResponse) -> str:

@@ -133,10 +133,13 @@ class Site:
         breaks: int = 0,
         cleanly: bool = False,
         slow_down: int = 0,
+        retry_after: str = "",
         seconds: float = 600.0,
         unanswered: str = "",
     ) -> None:
         self.breaks, self.slow_down, self.seconds = breaks, slow_down, seconds
+        self.retry_after = retry_after
+        """What a refusal to slow down says; "" for nothing."""
         self.unanswered = unanswered
         """A pattern of the paths of posts that are never answered; "" for none."""
         self.ended = threading.Event()
@@ -265,7 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
         site.posts += 1
         if site.slow_down and site.posts % site.slow_down == 0:
-            self.answer(429, {"error": "Too many requests"})
+            self.answer(429, {"error": "Too many requests"}, retry_after=site.retry_after)
             return
         path = unquote(self.path)
         if site.unanswered and re.search(site.unanswered, path):
@@ -292,10 +295,12 @@ class _Handler(BaseHTTPRequestHandler):
         if game and done:
             game.reply_soon()
 
-    def answer(self, status: int, *data: dict[str, Any]) -> None:
+    def answer(self, status: int, *data: dict[str, Any], retry_after: str = "") -> None:
         body = b"".join(json.dumps(one).encode() + b"\n" for one in data)
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
         self.end_headers()
         self.wfile.write(body)
 

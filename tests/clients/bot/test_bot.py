@@ -140,6 +140,21 @@ def test_it_slows_down_when_told(
     assert "told to slow down" in lines[0]
 
 
+@pytest.mark.parametrize(("said", "pause"), [("7", "7 s"), ("0", "1 s"), ("9999999", "600 s"), ("soon", "60 s")])
+def test_it_slows_down_for_as_long_as_the_site_says(said: str, pause: str) -> None:
+    site, lines, closing = Site(slow_down=1, retry_after=said), list[str](), threading.Event()
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        closing.set()
+
+    with site.running():
+        client = api.Api(site.url, TOKEN, tell, closing)
+        with pytest.raises(InterruptedError):
+            client.post("/api/challenge/one/decline")
+    assert lines == [f"127.0.0.1: told to slow down: trying again in {pause}"]
+
+
 @pytest.mark.posix
 def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
     site = Site()
