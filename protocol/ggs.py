@@ -240,7 +240,7 @@ _ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
-_SIDE = re.compile(r"([^\s()]+) *\( *\S+ +([*O])\) *(\S+)", re.ASCII)
+_SIDE = re.compile(r"([^\s()]+) *\([^()]* ([*O])\) *(\S+)", re.ASCII)
 _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 _UNRATED = "U"
 

@@ -92,6 +92,10 @@ def test_a_rating_may_be_anything(rating: str) -> None:
     assert isinstance(only(f"/os: + .8 {rating} alice 01:00//02:00 8b U\nREADY\n"), ggs.Request)
 
 
+def test_a_rating_on_a_board_may_have_several_numbers() -> None:
+    assert only(JOINED.replace("(1720.0 *)", "(1720.0@ 80.0 +3.5 *)")) == only(JOINED)
+
+
 def test_a_board_that_is_joined_after_moves_comes_twice() -> None:
     found = only(JOINED)
     assert found == ggs.ServerBoard(
