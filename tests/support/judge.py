@@ -214,6 +214,20 @@ def score_of_moves(board: Board) -> dict[int, int]:
     return {square: -solve(*play(board, square)) for square in squares(moves(*board))}
 
 
+def traps(board: Board, most: int) -> set[int]:
+    """Return the moves of the option `contempt`: of those at most so many discs below the best, the ones whose
+    second-best reply loses most, and of these the best.
+    """
+    scores = score_of_moves(board)
+
+    def worth(move: int) -> tuple[int, int]:
+        replies = sorted(score_of_moves(play(board, move)).values(), reverse=True)
+        return replies[0] - replies[1] if len(replies) > 1 else 0, scores[move]
+
+    rivals = {move: worth(move) for move, score in scores.items() if score >= max(scores.values()) - most}
+    return {move for move, its_worth in rivals.items() if its_worth == max(rivals.values())}
+
+
 OPENING = (1 << 28 | 1 << 35, 1 << 27 | 1 << 36)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import judge
 import pytest
 import referee
 from browser import BrowserTab
@@ -14,7 +15,7 @@ from served import Peer, Served
 from test_page_exercises import PROBLEMS, best, ending, worst
 
 from desdaemon.engine.reasons.kinds import KINDS
-from desdaemon.protocol.othello.notation import board_text
+from desdaemon.protocol.othello.notation import Position, board_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
 
 Visit = Callable[..., None]
@@ -53,6 +54,38 @@ async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
     black = PROBLEMS[number][0].black_to_move
     await tab.evaluate(f"({START_GAME})({json.dumps(black)}, {warn})")
     await tab.until(READ)
+
+
+# The opponent
+
+
+def test_the_engine_sets_traps_at_the_price_that_is_set(visit: Visit) -> None:
+    boards = [board for board in judge.positions(49, 8, (6, 7, 8)) if judge.moves(*board)]
+    seen = "document.querySelector('#lesson-form [data-set=contempt]').checkVisibility()"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.click("#learn")
+        assert not await tab.evaluate(seen), "people of a rating set none"
+        await tab.evaluate("document.getElementById('lesson-rating').value = 0")
+        assert await tab.evaluate(seen)
+        price = "(most => { const input = document.querySelector('#lesson-form [data-set=contempt]');"
+        price += " input.value = most; input.dispatchEvent(new Event('change')); })"
+        others = 0
+        for board in boards:
+            scores = judge.score_of_moves(board)
+            text = board_text(Position(*board, black_to_move=True))
+            for most in (2, 8):
+                await tab.evaluate(f"{price}({most})")
+                await tab.evaluate(f"desdaemon.game.open({{ board: {text!r}, moves: '' }})")
+                await tab.evaluate("desdaemon.player.think()")
+                # The page plays a forced pass after it.
+                await tab.until("desdaemon.game.now.ply && !desdaemon.player.running")
+                move = parse_move(await tab.evaluate("desdaemon.game.line()[1].move"))
+                assert move in judge.traps(board, most), (text, most)
+                others += scores[move] < max(scores.values())
+        assert others
+
+    visit(talk, hints=False, playLevel=16)
 
 
 # Warnings

@@ -26,20 +26,6 @@ def dialogue(**settings: object) -> Dialogue:
     return made
 
 
-def risk(board: judge.Board) -> int:
-    """What the second-best move of the side to move loses, 0 without one."""
-    scores = sorted(judge.score_of_moves(board).values(), reverse=True)
-    return scores[0] - scores[1] if len(scores) > 1 else 0
-
-
-def right(board: judge.Board, most: int) -> set[int]:
-    """The moves to play, by the judge."""
-    scores = judge.score_of_moves(board)
-    rivals = [move for move, score in scores.items() if score >= max(scores.values()) - most]
-    worth = {move: (risk(judge.play(board, move)), scores[move]) for move in rivals}
-    return {move for move in rivals if worth[move] == max(worth.values())}
-
-
 def test_of_nearly_equal_moves_the_one_with_the_costliest_second_reply_is_played() -> None:
     others = 0
     for board in judge.positions(49, 9, (6, 7, 8)):
@@ -50,7 +36,7 @@ def test_of_nearly_equal_moves_the_one_with_the_costliest_second_reply_is_played
         for most in (2, 8):
             session = dialogue(level=16, contempt=most).session
             played = session.suggest(position, session.limits(position))
-            assert played in right(board, most), (board_text(position), move_text(played), most)
+            assert played in judge.traps(board, most), (board_text(position), move_text(played), most)
             others += scores[played] < max(scores.values())
     assert others
 

@@ -2,6 +2,7 @@
 
 import { SIDES, colour } from "../model/rules.js";
 import { sideName, t } from "../view/texts.js";
+import { Refusal } from "./socket.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
@@ -74,33 +75,58 @@ export class Player {
       app.place(app.knowledge.best(key)?.move ?? "");
       return;
     }
-    const asked = (this.running = rating
-      ? app.socket.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })
-      : app.socket.ask("analyze", { board: app.game.board(), book: "use", priority: 2, ...this.effort() }));
     app.thinking(true);
     try {
-      const data = await asked;
-      if (this.running !== asked || key !== app.game.key()) return;
-      this.running = null;
-      if (!rating) app.knowledge.add(key, data.moves);
-      const move = rating ? data.move : data.moves[0]?.move;
+      const move = rating
+        ? (await this.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })).move
+        : await this.searched(key, app.preferences.get("contempt"));
       if (move) app.place(move);
     } catch (refusal) {
-      if (this.running === asked) this.running = null;
       app.complain(refusal);
     } finally {
       app.thinking(this.running !== null);
     }
   }
 
-  /** Return the limits of a search: a level, or with a clock a share of the time left. */
-  effort() {
+  /** Ask for a move, or for what it hangs on; raises the refusal `cancelled` where nobody waits for it any more.
+   * @param {string} op @param {any} args */
+  async ask(op, args) {
+    const asked = (this.running = this.app.socket.ask(op, args));
+    try {
+      const data = await asked;
+      if (this.running !== asked) throw new Refusal({ code: "cancelled", message: op });
+      return data;
+    } finally {
+      if (this.running === asked) this.running = null;
+    }
+  }
+
+  /** Return the book's move or the best one; with `contempt`, of the moves that are at most so many discs below the best, the
+   * one whose second-best reply loses most. @param {string} key @param {number} contempt */
+  async searched(key, contempt) {
+    const board = this.app.game.board();
+    /** @param {any} args @param {number} parts */
+    const analyze = (args, parts) => this.ask("analyze", { ...args, priority: 2, ...this.effort(parts) });
+    const { moves } = await analyze({ board, book: "use" }, contempt ? 2 : 1);
+    this.app.knowledge.add(key, moves);
+    const [best] = moves;
+    if (!contempt || !best || best.source === "book") return best?.move;
+    const known = (await analyze({ board, multipv: 64, book: "ignore" }, 4)).moves;
+    const rivals = known.filter((/** @type {any} */ one) => one.depth >= known[0].depth && one.score >= known[0].score - contempt);
+    const positions = rivals.map((/** @type {any} */ one) => ({ board, moves: one.move }));
+    const { results } = await analyze({ positions, multipv: 2, book: "ignore" }, 4 * rivals.length);
+    const risks = results.map((/** @type {any} */ one) => (one.moves[1]?.depth ? one.moves[0].score - one.moves[1].score : 0));
+    return rivals[risks.indexOf(Math.max(...risks))].move;
+  }
+
+  /** Return the limits of a search: a level, or with a clock a share of the time for the move. @param {number} parts */
+  effort(parts) {
     const minutes = this.app.preferences.get("minutes");
     if (!minutes) return { level: this.app.preferences.get("playLevel") };
     const { now } = this.app.game;
     const left = Math.max(500, minutes * 60_000 - this.used[now.side]);
     const empty = [...now.cells].filter((cell) => cell === "-").length;
-    return { time_ms: Math.max(50, Math.round(left / (empty / 2 + 6))) };
+    return { time_ms: Math.ceil(Math.max(50, left / (empty / 2 + 6)) / parts) };
   }
 
   stop() {

@@ -6,7 +6,7 @@ const PREFIX = "desdaemon.";
 
 export const DEFAULTS = {
   language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
-  black: "human", white: "human", playLevel: 8, strength: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
+  black: "human", white: "human", playLevel: 8, strength: 0, contempt: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
   pane: "game", sure: true, warn: 0, practiceSource: "book", practiceSide: "X", practiceMoves: 12, practiceMargin: 0, practiceGames: 20,
 };
 
@@ -56,7 +56,7 @@ const CURRENT = {
 /** By the kind of the default, and where that does not say it. @type {Record<string, Shape>} */
 const PREFERENCES = {
   ...Object.fromEntries(Object.entries(DEFAULTS).map(([name, usual]) => [name, { string: TEXT, boolean: FLAG, number: COUNT }[typeof usual]])),
-  level: whole(1, 60), playLevel: whole(0, 60), gameLevel: whole(1, 60), strength: (/** @type {any} */ value) => [0, ...RATINGS].includes(value),
+  level: whole(1, 60), playLevel: whole(0, 60), contempt: whole(0, 64), gameLevel: whole(1, 60), strength: (/** @type {any} */ value) => [0, ...RATINGS].includes(value),
   symmetry: whole(0, 7), black: PLAYER, white: PLAYER, pane: /^(game|book|played|library|exercises|practice|server|settings)$/,
   practiceSource: COURSE.source, practiceSide: /^(X|X?O)$/,
 };

@@ -320,6 +320,7 @@ export const TEXTS = {
   strength: ["The engine plays", "エンジンの指し方", "Le moteur joue"],
   atLevel: ["as its level says", "レベルどおり", "à son niveau"],
   asPeople: ["as people rated {rating}", "レート{rating}の人のように", "comme les joueurs classés {rating}"],
+  contempt: ["Discs it may give up to set traps", "罠のために譲れる石数", "Pions à céder pour tendre des pièges"],
   minutes: ["Minutes a side (0: no limit)", "持ち時間（分、0は無制限）", "Minutes par camp (0 : sans limite)"],
   speakHints: ["Read hints aloud (screen readers)", "読み上げに評価値を含める", "Les cases disent leurs indices"],
   letters: ["Letter keys", "文字キー操作", "Touches lettres"],
