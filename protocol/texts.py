@@ -15,7 +15,16 @@ _STAND_INS = {
     (b"/annex/objects/", b"../.git/annex/", b".git/annex/"): (
         "a pointer of git-annex, not the file itself: git annex get fetches it"
     ),
-    (b"<!doctype html", b"<html", b"<head", b"<?xml"): "a web page, not the file itself: fetch the file anew",
+    (
+        b"<!doctype html",
+        b"<!--",
+        b"<html",
+        b"<head",
+        b"<title",
+        b"<body",
+        b"<?xml",
+    ): "a web page, not the file itself: fetch the file anew",
+    (b"pk\x03\x04", b"pk\x05\x06", b"7z\xbc\xaf", b"rar!\x1a"): "an archive of files: unpack it first",
 }
 """What stands in the place of a file that was not fetched, by how it begins."""
 

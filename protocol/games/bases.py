@@ -15,16 +15,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START, plain_moves
+from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore
 from desdaemon.protocol.system import files, packed
-from desdaemon.protocol.texts import check_fetched, without_mark
+from desdaemon.protocol.texts import UTF_16, check_fetched, without_mark
 
 from . import edx, wthor
 from .contents import LARGEST_WHOLE, LONGEST_GAME, Content, content_in, content_of
 from .formats import LINE_FORMATS, game_of, game_text, game_texts, replayed
 from .records import WRITTEN_RESULT, Complain, GameRecord, GameText, black_score, complain, final_result
+from .results import claimed_result, result_in_words
 
 BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
 READ_FORMATS = (*BASE_FORMATS, "ndjson")
@@ -37,7 +38,7 @@ _MOST_WTHOR_GAMES = (LARGEST_WHOLE - wthor.HEADER_BYTES) // wthor.GAME_BYTES
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
 
 # A tag, with remarks before it.
-_PGN_HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[")
+_PGN_HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[[ \t]*\w")
 
 
 class FileGame(NamedTuple):
@@ -101,13 +102,15 @@ def format_of_base(content: Content) -> str:
         return extension
     head = content.head.removeprefix(BOM_UTF8)[:1000].lstrip()
     if b"\0" in head:
+        if content.head.startswith(UTF_16):
+            without_mark(content.head, name)
         if (size - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
             return "wtb"
         if size % edx.GAME_BYTES == 0:
             return "edx"
         without_mark(content.head, name)
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
-    if re.match(rb"(?:\d+\s+)?\(\s*;", head):
+    if re.match(rb"(?:\d+\s*)?\(\s*;", head):
         return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
     if re.match(rb"(?:\[\s*)*\{\s*\"|(?:\[\s*)+\"", head):
         return "ndjson"
@@ -155,6 +158,8 @@ def read_wthor(path: str, bad: Complain) -> wthor.WthorFile:
 
 
 def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
+    if not base.header.records and not base.games:
+        raise BadInput(f"{quoted(name)}: no game found: the header announces none")
     players, tournaments = names_beside(name, ".jou", bad), names_beside(name, ".trn", bad)
     date = wthor_date(base.header)
     for number, game in base.games.items():
@@ -272,7 +277,7 @@ def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None
     tags = text.tags()
     claimed = claimed_result(tags.get(result, ""))
     if claimed is None and WRITTEN_RESULT in tags:
-        claimed = _result_in_words(tags[WRITTEN_RESULT])
+        claimed = result_in_words(tags[WRITTEN_RESULT])
     name = tags.get(event, "")
     return name.strip("?") if format in ("pgn", "ndjson") else name, _date(tags.get(date, "")), claimed
 
@@ -286,42 +291,6 @@ def _date(text: str) -> str:
         return time.strftime("%Y-%m-%d", time.gmtime(int(text)))
     year = re.match(r"\d{4}(?!\d)", text, re.ASCII)
     return year[0] if year else ""
-
-
-def claimed_result(text: str) -> BlackScore | None:
-    """Return the result that a game's data claim, in the words of any format: ``-12.00:t``, ``B+R``, ``33-31``,
-    ``1/2-1/2``. None if it is none, or cannot be.
-    """
-    number = re.match(r"([+-]?\d{1,2})(?:\.0*)?(?:$|:(?!\s*\d))", text)
-    return _possible(int(number[1])) if number else _result_in_words(text)
-
-
-def _result_in_words(text: str) -> BlackScore | None:
-    """Return the result of a text that is no number alone: after moves such a number may be anything."""
-    words = "".join(plain_moves(text).lower().split()).strip("()")
-    words = re.sub(r"(?<=\d):(?=\d)", "-", words)
-    discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", words)
-    if discs and int(discs[1]) + int(discs[2]) == 64:
-        return BlackScore(int(discs[1]) - int(discs[2]))
-    won = _WON.fullmatch(words)
-    if won:
-        sign = 1 if won[1][0] == "b" else -1
-        return _possible(sign * int(won[2])) if won[2] else BlackScore(sign * BARE_WIN)
-    return _WORDS.get(words)
-
-
-_WON = re.compile(
-    r"(b|w|black|white)(?:\+:?|wins|won)(?:by)?"
-    r"(?:(\d{1,2})(?:\.0*)?(?::[a-z]|discs?)?|r(?:esign(?:ation)?)?|t(?:ime)?|f(?:orfeit)?)?"
-)
-_WORDS = {"1-0": BARE_WIN, "0-1": BlackScore(-BARE_WIN)} | dict.fromkeys(
-    ("1/2-1/2", "1/2", "0.5-0.5", "draw", "jigo"), BlackScore(0)
-)
-"""Results in words and halves of points."""
-
-
-def _possible(score: int) -> BlackScore | None:
-    return BlackScore(score) if abs(score) <= 64 else None
 
 
 # Writing

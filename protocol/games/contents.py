@@ -88,14 +88,16 @@ class Content:
         return b"".join(self.pieces())
 
     def texts(self, *, sgf: bool = False) -> Iterator[str]:
-        """Yield the content as text in pieces: UTF-8 without its mark, other bytes as backslash escapes. Those of
-        ``sgf`` are in the character set that its property CA names, else Latin-1 as SGF has it.
+        """Yield the content as text in pieces, every end of a line as \\n: UTF-8 without its marks, other bytes as
+        backslash escapes. Those of ``sgf`` are in the character set that its property CA names, else Latin-1 as SGF
+        has it.
 
         Raises `BadInput` for UTF-16 and as `pieces` does.
         """
         decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")(
             "strict" if sgf else "backslashreplace"
         )
+        ends = io.IncrementalNewlineDecoder(None, translate=True)
         pieces = self.pieces()
         first = without_mark(next(pieces, b""), self.name)
         for piece in chain([first], pieces, [b""]):
@@ -105,7 +107,8 @@ class Content:
                 begun = decoder.getstate()[0]
                 decoder = codecs.getincrementaldecoder(_charset(self.head))("replace")
                 text = decoder.decode(begun + piece, final=not piece)
-            yield text
+            # Files put together have marks within; DOS ended them with ^Z.
+            yield ends.decode(text.replace("\ufeff", "").replace("\x1a", ""), final=not piece)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text with their ends; raises `BadInput` as `texts` does, and for one of more than

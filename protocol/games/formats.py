@@ -18,6 +18,7 @@ from desdaemon.protocol.othello.notation import (
     parse_board,
     parse_chess_fen,
     parse_move,
+    parse_moves,
     plain_moves,
     play_moves,
 )
@@ -46,10 +47,14 @@ LINE_FORMATS = {"txt": move_lists, "ndjson": json_texts}
 
 _PGN_TAG = r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
 _QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb'
+_NAME_AND_QUOTE = rf"[A-Za-z]\w*[ \t]*[{_QUOTES}']"
 _PGN_TOKEN = re.compile(
     # A line from [ to ] has tags alone, well formed or not: quotes within the text, other quotes or none. So has one
     # with a name and a quote, if it has lost a bracket.
-    rf"(?m:^)[ \t]*(\[(?!%)[^\n]*\]|(?:\[[ \t]*)?[A-Za-z]\w*[ \t]*[{_QUOTES}'][^\n]*)[ \t\r]*(?m:$)|{_PGN_TAG}"
+    rf"(?m:^)[ \t]*(\[(?!%)[^\n]*\]|\[[ \t]*{_NAME_AND_QUOTE}[^\n\]]*|{_NAME_AND_QUOTE}[^\n]*)[ \t\r]*(?m:$)"
+    rf"|{_PGN_TAG}"
+    # The number of a move may lack its dot, and a result may have blanks.
+    r"|(\d{1,3}\s*(?=[a-hA-H][1-8]))|(?:1/2|\d{1,2})[ \t]+[-:\u2010-\u2015\u2212][ \t]+(?:1/2|\d{1,2})"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
@@ -57,7 +62,8 @@ _TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
 _PGN_TAGS = re.compile(rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*(\w*)(.*?)\]{_TAG_ENDS}")
 _PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
-_RESULT = re.compile(r"\*|1/2(?:-1/2)?|\d{1,2}[-:]\d{1,2}|[bw]\+\w{1,4}", re.IGNORECASE)
+_RESULT = re.compile(r"\*|1/2(?:\s*-\s*1/2)?|\d{1,2}\s*[-:]\s*\d{1,2}|[bw]?\+\w{1,4}|-\d{1,2}", re.IGNORECASE)
+_EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 def game_texts(text: str, format: str) -> Iterator[GameText]:
@@ -272,12 +278,13 @@ def _sgf_escaped(text: str) -> str:
 def pgn_texts(text: str) -> Iterator[GameText]:
     """Yield the games of a text in PGN: tags, and the main line's moves as values with an empty name.
 
-    A game ends at its result or at the tags of the next. A line from ``[`` to ``]`` is a tag, well formed or not.
-    Comments, variations and marks are passed over.
+    A game ends at its result or at the tags of the next, which after an empty line may follow tags alone. A line from
+    ``[`` to ``]`` is a tag, well formed or not. Comments, variations and marks are passed over.
     """
     start, fault = -1, ""
     listed: list[tuple[str, str]] = []
-    depth = at = 0
+    names: set[str] = set()
+    depth = at = tagged = 0
     moved = ended = False
     while token := _PGN_TOKEN.search(text, at):
         word, at = token[0], token.end()
@@ -287,7 +294,7 @@ def pgn_texts(text: str) -> Iterator[GameText]:
                 fault, moved = "a comment has no end: expected }", True
             continue
         tags = _pgn_tags(token)
-        if not tags and (word[0] in ";%$!?" or word[-1] == "."):
+        if not tags and (word[0] in ";%$!?" or word[-1] == "." or token[4]):
             continue
         if word == "(" or (word == ")" and depth):
             depth += 1 if word == "(" else -1
@@ -295,12 +302,15 @@ def pgn_texts(text: str) -> Iterator[GameText]:
         if depth and not tags:
             continue
         result = _RESULT.fullmatch(plain_moves(word))
-        if (tags and (moved or ended or depth)) or (ended and not result):
+        again = tags and tags[0][0] in names and _EMPTY_LINE.search(text, tagged, token.start())
+        if (tags and (moved or ended or depth or again)) or (ended and not result):
             yield GameText(start, listed, fault or ("a variation has no end: expected )" if depth else ""))
-            start, listed, fault, depth, moved, ended = -1, [], "", 0, False, False
+            start, listed, names, fault, depth, moved, ended = -1, [], set(), "", 0, False, False
         start = token.start() if start < 0 else start
         if tags:
             listed += tags
+            names.update(name for name, _ in tags)
+            tagged = at
         elif result:
             ended = True
             listed.append((WRITTEN_RESULT, word))
@@ -363,7 +373,9 @@ def pgn_game(text: GameText) -> GameRecord:
     if text.fault:
         raise BadInput(text.fault)
     tags = text.tags()
-    moves = [parse_move(word) for name, word in text.properties if not name]
+    if tags.keys() == {"?"}:
+        raise BadInput(f'{quoted(tags["?"])}: expected tags such as [Black "Ann"], and moves')
+    moves = [move for name, word in text.properties if not name for move in parse_moves(word)]
     check_variant(tags.get("VARIANT", ""))
     first, second = "BLACK", "WHITE"
     initial = START

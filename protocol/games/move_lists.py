@@ -27,19 +27,22 @@ from desdaemon.protocol.othello.notation import (
 from desdaemon.protocol.othello.rules import PASS
 
 from .records import WRITTEN_RESULT, GameRecord, GameText, PlayedMove
+from .results import result_in_words
 
 _REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)|(?<=[a-hA-H][1-8])[!?]+")
-_NUMBER = re.compile(r"\s*(\d{1,3})\s*[.):]")
-_NUMBERS = re.compile(r"\b\d{1,3}\s*[.):]")
-# A colon and an equals sign follow a name, but no move.
+_BULLET = re.compile(r"^\s*[-*+>\u2022\u2023\u25e6\u00b7]\s+(?=\d|[a-h][1-8])", re.IGNORECASE)
+_MARK = r"(?:([.):])|(?=[a-hA-H][1-8]))"
+_NUMBER = re.compile(rf"\s*(\d{{1,3}})\s*{_MARK}")
+_NUMBERS = re.compile(rf"\b\d{{1,3}}\s*{_MARK}")
 _MOST_UNREAD = 1000
 """Most lines without moves after which a game may still go on."""
+# A colon and an equals sign follow a name, but no move.
 _FIELD_END = re.compile(r"[|\t;,]|\s-+\s|(?<![a-h][1-8])[:=]", re.IGNORECASE)
 
 
 class _Line(NamedTuple):
-    """A line: its ``number`` (0 without one), whether it has several, the board before its moves, the moves, and the
-    result that follows them, "" without one.
+    """A line: its ``number`` (0 without one), whether a dot or its like makes it ``sure``, whether it has several, the
+    board before its moves, the moves, and the result that follows them, "" without one.
 
     Of a line that cannot be read, ``fault`` says why, and ``moves`` has the first move, if the line begins with one.
     """
@@ -47,13 +50,14 @@ class _Line(NamedTuple):
     moves: list[int]
     board: Position | None = None
     number: int = 0
+    sure: bool = False
     several: bool = False
     result: str = ""
     fault: str = ""
 
 
 def _read_line(text: str) -> _Line:
-    text = _REMARK.sub(" ", plain_moves(text))
+    text = _REMARK.sub(" ", _BULLET.sub("", plain_moves(text)))
     before, semicolon, after = text.partition(";")
     board, fault = None, ""
     if semicolon:
@@ -66,13 +70,19 @@ def _read_line(text: str) -> _Line:
     except BadInput as error:
         fault = fault or str(error)
     # Whatever begins with a move is no name and no remark: what cannot be read of it would be half of the game.
-    found = [field for field in _FIELD_END.split(text) if _first_move(field.strip(' "')) not in (None, PASS)]
+    fields = (field.strip(" \"'[]\r\n") for field in _FIELD_END.split(text))
+    found = [field for field in fields if _first_move(field) not in (None, PASS)]
     if len(found) == 1:
         with suppress(BadInput):
-            return _moves_line(found[0].strip(' "'), board)
-    number = _NUMBER.match(text)
+            return _moves_line(found[0], board)
     first = _first_move(text)
-    return _Line([] if first is None else [first], board, int(number[1]) if number else 0, fault=fault)
+    return _Line([] if first is None else [first], board, *_number(text), fault=fault)
+
+
+def _number(text: str) -> tuple[int, bool]:
+    """Return the number with which a line begins, 0 without one, and whether a dot or its like marks it as one."""
+    number = _NUMBER.match(text)
+    return (int(number[1]), bool(number[2])) if number else (0, False)
 
 
 def _first_move(text: str) -> int | None:
@@ -83,11 +93,10 @@ def _first_move(text: str) -> int | None:
 
 def _moves_line(text: str, board: Position | None) -> _Line:
     """Return the line; a number or a result may be all there is. Raises `BadInput`."""
-    number = _NUMBER.match(text)
     written, result = split_result(text)
     several = len(_NUMBERS.findall(written)) > 1
     moves = parse_moves(text) if _NUMBERS.sub("", written).strip() else []
-    return _Line(moves, board, int(number[1]) if number else 0, several, result.strip())
+    return _Line(moves, board, *_number(text), several, result.strip())
 
 
 class _Game:
@@ -122,6 +131,11 @@ class _Game:
         self.lines += 1
         self.result = line.result
 
+    @property
+    def ended(self) -> bool:
+        """Whether a result follows the moves: a number alone, or a time, may be anything."""
+        return self.result.strip("()") == "*" or result_in_words(self.result) is not None
+
     def has_number(self, number: int) -> bool:
         """Return whether the game's next move has this number, which counts two moves or one."""
         counts = {self.written, len(self.moves)}
@@ -131,7 +145,7 @@ class _Game:
         """Return whether the line could go on with the game: whether its first move begins no game, or has a square
         that the game has not taken yet.
         """
-        if self.result or self.last.over or not line.moves:
+        if self.ended or self.last.over or not line.moves:
             return False
         first = line.moves[0]
         taken = self.last.player | self.last.opponent
@@ -164,7 +178,7 @@ def move_lists(lines: Iterable[str]) -> Iterator[GameText]:
                     yield from game.texts()
                     game = None
             elif game:
-                game.result = game.result or line.result
+                game.result = game.result if game.ended else line.result
             elif line.fault:
                 yield GameText(number, [], line.fault)
         elif game and _goes_on(game, line, number, listed):
@@ -187,7 +201,7 @@ def _goes_on(game: _Game, line: _Line, number: int, listed: bool) -> bool:
     if line.board is not None or line.number == 1 or not game.may_go_on(line):
         return False
     alone = not line.fault and _is_game(line.moves)
-    numbered = line.number > 0
+    numbered = line.sure or game.has_number(line.number)
     wrong, at = line.fault, number
     # A game over several lines, or with several numbers, goes on.
     sequel = not alone or game.lines > 1 or game.line.several

@@ -9,13 +9,16 @@ import re
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import parse_board
-from desdaemon.protocol.texts import UTF_16, decoded
+from desdaemon.protocol.texts import decoded
 
-from .bases import FileGame, parse_games
+from .bases import FileGame, format_of_base, games_of
+from .contents import content_in
+from .formats import LINE_FORMATS
 from .records import Complain, GameRecord
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
 _SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
+_NOTHING = "nothing there: expected a game or a board"
 _SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
 
 
@@ -25,19 +28,20 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     ``name`` is the file's, if any. A game among others that cannot be read is passed over with a message to ``bad``;
     without ``bad`` it raises `BadInput`.
     """
-    if b"\0" in data and not data.startswith(UTF_16):
-        return list(parse_games(data, name, bad))
-    text = decoded(data, name or "pasted text").strip()
-    if not text:
-        raise BadInput("nothing there: expected a game or a board")
-    if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):
-        return list(parse_games(data, name, bad))
-    if text[0] in "{[":
-        return list(parse_games(text.encode(), name or "pasted text", bad, "ndjson"))
-    board = _board(text)
-    if board is not None:
-        return [FileGame(board)]
-    return list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
+    if not data:
+        raise BadInput(_NOTHING)
+    content = content_in(data, name or "pasted text")
+    format = format_of_base(content_in(data, "pasted text"))
+    if format == "txt":
+        text = decoded(content.whole(), content.name).strip()
+        if not text:
+            raise BadInput(_NOTHING)
+        board = _board(text)
+        if board is not None:
+            return [FileGame(board)]
+        if text[0] + text[-1] in ("{}", "[]"):
+            format = "ndjson"
+    return list(games_of(content, bad, format if format in LINE_FORMATS else ""))
 
 
 def _board(text: str) -> GameRecord | None:

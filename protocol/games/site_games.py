@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import move_text, parse_moves
+from desdaemon.protocol.othello.notation import first_move, move_text, parse_moves
+from desdaemon.protocol.othello.rules import PASS
 
 from .contents import LONGEST_LINE
+from .move_lists import move_lists
 from .records import GameText
 
 _OTHELLO = ("flipello", "othello", "reversi")
@@ -26,6 +28,9 @@ _DROP = re.compile(r"(?:\w?@)?([a-h][1-8])", re.ASCII | re.IGNORECASE)
 _PASS = re.compile(r"([a-h][1-8])\1|-+|p?@+|pass?|ps", re.ASCII | re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DEEPEST = 50
+_NO_MOVES = "JSON without moves: expected moves, kifu or transcript, or a game of Othello Quest"
+_KEYS = ("moves", "kifu", "transcript")
+_ABOUT = ("players", "black", "white", "event", "created", "date", "winner", "result")
 
 
 def json_texts(lines: Iterable[str]) -> Iterator[GameText]:
@@ -59,12 +64,22 @@ def _texts(text: str, start: int) -> Iterator[GameText]:
     except (ValueError, RecursionError):
         yield GameText(start, [], f"{quoted(text.strip())}: expected a game as JSON")
         return
-    for game in value if isinstance(value, list) and not _are_moves(value) else [value]:
+    for about, moves in _games(value) or [({}, None)]:
         try:
-            if isinstance(game, dict) and isinstance(game.get("players"), dict):
-                yield GameText(start, _playstrategy(game))
+            if moves is about:
+                yield GameText(start, _playstrategy(about))
+            elif moves is None:
+                yield GameText(start, [], _NO_MOVES)
+            elif isinstance(moves, str):
+                yield GameText(start, [*_tags(about, moves), *_moves(list(map(move_text, parse_moves(moves))))])
+            elif _are_moves(moves):
+                yield GameText(start, [*_tags(about, moves), *_moves(moves)])
             else:
-                yield GameText(start, _quest(game))
+                for line in move_lists(moves):
+                    words, board = (line.tags().get(name, "") for name in ("", "BOARD"))
+                    fault = line.fault or ("it begins on another board: expected the standard start" if board else "")
+                    listed = _moves(list(map(move_text, parse_moves(words))))
+                    yield GameText(start, [*_tags(about, moves), *listed], fault)
         except BadInput as error:
             yield GameText(start, [], str(error))
 
@@ -109,24 +124,28 @@ def _player(player: object) -> str:
     return str((user if isinstance(user, dict) else player).get("name") or player.get("userId") or "")
 
 
-def _quest(game: object) -> list[tuple[str, str]]:
-    """Return tags and moves of a game of Othello Quest, from parsed JSON that has a list of moves anywhere: maps with a
-    key ``m``. Moves may also be strings, alone or in a list, and players plain names, as programs write them. Raises
-    `BadInput` if there are no moves.
+def _games(value: Any, depth: int = 0) -> list[tuple[dict[str, Any], Any]]:
+    """Return what parsed JSON says about each of its games, and the moves: a string, or a list of strings or of maps
+    with a key ``m``. The moves of PlayStrategy are all of the object; None are those of an item of a list of games that
+    has none. Nothing is looked for deeper than `_DEEPEST`.
     """
-    about = game if isinstance(game, dict) else {}
-    written = about.get("moves")
-    moves = list(map(move_text, parse_moves(written))) if isinstance(written, str) else _quest_moves(game)
-    if moves is None:
-        raise BadInput("JSON without moves: expected a game of Othello Quest; its lists of games have none")
-    players = about.get("players")
-    names = [_player(player) for player in players] if isinstance(players, list) else []
-    names = names or [_player(about.get("black")), _player(about.get("white"))]
-    day = _DAY.match(str(about.get("created") or about.get("date") or ""))
-    plain = isinstance(written, str) or _are_words(written) or _are_words(game)
-    tags = [("EVENT", str(about.get("event") or "") if plain else "Othello Quest"), ("DATE", day[0] if day else "")]
-    tags += zip(("BLACK", "WHITE"), names, strict=False)
-    return [*tags, *_result(about.get("winner"), ("black",), about.get("result")), *_moves(moves)]
+    if _are_moves(value) or _are_lines(value):
+        return [({}, value)]
+    if depth > _DEEPEST:
+        return []
+    if isinstance(value, list):
+        items = [_games(item, depth + 1) for item in value]
+        return [game for games in items for game in games or [({}, None)]] if any(items) or not depth else []
+    if not isinstance(value, dict):
+        return []
+    if isinstance(value.get("players"), dict):
+        return [(value, value)]
+    about = {key: value[key] for key in _ABOUT if key in value}
+    for key in _KEYS:
+        if isinstance(value.get(key), str) or _are_moves(value.get(key)) or _are_lines(value.get(key)):
+            return [(about, value[key])]
+    found = [game for inner in value.values() for game in _games(inner, depth + 1)]
+    return [(within if moves is within else {**about, **within}, moves) for within, moves in found]
 
 
 def _are_moves(value: object) -> bool:
@@ -137,27 +156,34 @@ def _are_moves(value: object) -> bool:
 
 def _are_words(value: object) -> bool:
     """Return whether parsed JSON is a list of moves as strings, which begins with a square."""
-    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        return False
-    return bool(_DROP.fullmatch(value[0]))
+    return _are_strings(value) and bool(_DROP.fullmatch(value[0]))
 
 
-def _quest_moves(value: Any, depth: int = 0) -> list[str] | None:
-    """Return the first list of nothing but moves in parsed JSON; None if none is nested at most `_DEEPEST` deep."""
-    if _are_moves(value):
-        return [str(item["m"]) if isinstance(item, dict) else item for item in value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if depth < _DEEPEST:
-        for item in inner:
-            moves = _quest_moves(item, depth + 1)
-            if moves is not None:
-                return moves
-    return None
+def _are_lines(value: object) -> bool:
+    """Return whether parsed JSON is a list of games, or of their lines, as strings."""
+    return _are_strings(value) and first_move(value[0]) not in (None, PASS)
 
 
-def _moves(words: list[str]) -> Iterator[tuple[str, str]]:
+def _are_strings(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _tags(about: dict[str, Any], moves: object) -> list[tuple[str, str]]:
+    """Return the tags of a game; moves that are no strings are Othello Quest's."""
+    players = about.get("players")
+    names = [_player(player) for player in players] if isinstance(players, list) else []
+    names = names or [_player(about.get("black")), _player(about.get("white"))]
+    day = _DAY.match(str(about.get("created") or about.get("date") or ""))
+    quest = isinstance(moves, list) and isinstance(moves[0], dict)
+    tags = [("EVENT", "Othello Quest" if quest else str(about.get("event") or "")), ("DATE", day[0] if day else "")]
+    tags += zip(("BLACK", "WHITE"), names, strict=False)
+    return [*tags, *_result(about.get("winner"), ("black",), about.get("result"))]
+
+
+def _moves(moves: list[Any]) -> Iterator[tuple[str, str]]:
     """Yield the moves, each with an empty name as in `GameText`. Passes are left out; `follow` inserts them."""
-    for word in words:
+    for move in moves:
+        word = str(move["m"]) if isinstance(move, dict) else move
         drop = _DROP.fullmatch(word)
         if drop or not _PASS.fullmatch(word):
             yield "", drop[1] if drop else word

@@ -28,13 +28,14 @@ _DISCS = str.maketrans("012", "-XO")
 # Full-width letters, and what is typed as a dash: the minus and the long vowel of Japanese, too.
 _PLAIN = {0xFF01 + code: chr(0x21 + code) for code in range(94)} | {0x3000: " ", 0xBD: "1/2"}
 _PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), "-")
-_BETWEEN = re.compile(r"\b\d{1,3}\s*[.):]+|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)")
+_PLAIN |= dict.fromkeys((*range(0x200B, 0x200E), 0x2060), "")  # Nothing is seen of them.
+_BETWEEN = re.compile(r"\b\d{1,3}\s*(?:[.):]+|(?=[a-hA-H][1-8]))|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)")
 _RESULT = re.compile(
     r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
 )
 
 # The longest first, because `pa` begins `pass`.
-_PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
+_PASSES = ("pass", "p@@@", "@@@@", "pa", "ps", "z0")
 
 _TO_MOVE = re.compile(r" to (?:move|play)[.:]?$", re.IGNORECASE)
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
@@ -100,8 +101,8 @@ def move_text(move: int) -> str:
 
 
 def parse_move(text: str) -> int:
-    """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``--``, ``@@@@``
-    or ``P@@@``. Raises `BadInput`.
+    """Parse a move in any case: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``--``, ``@@@@``,
+    ``P@@@`` or ``Z0``. Raises `BadInput`.
     """
     plain = plain_moves(text).strip()
     if plain == "--":
@@ -113,8 +114,8 @@ def parse_move(text: str) -> int:
 
 
 def parse_moves(text: str) -> list[int]:
-    """Parse moves as programs and people write them: ``f5d6c3``, ``F5 D6, c3``, ``1. f5-d6 2. c3 33-31``; a result at
-    the end is passed over, letters may be full-width. Raises `BadInput`.
+    """Parse moves as programs and people write them: ``f5d6c3``, ``F5 D6, c3``, ``1 f5 d6 2 c3``, ``1. f5-d6 33-31``;
+    a result at the end is passed over, letters may be full-width. Raises `BadInput`.
     """
     try:
         return [_SQUARES[text[at : at + 2]] for at in range(0, len(text), 2)]
