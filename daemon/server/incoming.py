@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from desdaemon.core.metrics import ServerMetrics
     from desdaemon.core.requests.operations import Operations
 
-# The bytes of the key `op` and an operation's name in msgpack.
-_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
+# The bytes of the key `op` and an operation's name in msgpack; of a message that was cut off, the begin of a name.
+_PACKED_NAMES = sorted(codec.packed_text(name) for name in REPEATABLE)
+_ASKING_NAMES = b"|".join(map(re.escape, _PACKED_NAMES))
+_CUT_NAMES = b"|".join(sorted({re.escape(name[:size]) for name in _PACKED_NAMES for size in range(len(name))}))
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
 # Other operations, and lines that may be about the book: too many match rather than too few. The lower case of `K` is
-# also that of a sign of three bytes.
-_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\x80-\xff]")
+# also that of a sign of three bytes. A blank that is not ASCII begins with one of four bytes, with none of which a key
+# of msgpack does: before one may stand the last byte of a number.
+_EFFECT = re.compile(
+    b"\xa2op(?!"
+    + _ASKING_NAMES
+    + b"|(?:"
+    + _CUT_NAMES
+    + b")\\Z)|[Bb](?:[Oo][Oo](?:[Kk]|\xe2\x84\xaa))?[\\s=\xc2\xe1-\xe3]"
+)
 
 
 def may_have_effect(unread: bytes) -> bool:

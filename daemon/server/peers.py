@@ -58,6 +58,11 @@ class ServedConnection(ZmtpConnection):
         return self.broken and self.peer is not None and not self.peer.named
 
     @property
+    def departed(self) -> bool:
+        """Whether the peer has gone, after its handshake."""
+        return self.broken and self.conversation.open
+
+    @property
     def crowded(self) -> bool:
         """Whether reading stops until the client takes replies (back-pressure)."""
         return self.peer is not None and self.peer.crowded

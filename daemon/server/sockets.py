@@ -194,19 +194,26 @@ class Sockets:
             return
         if connection.ended:
             self._hang_up(connection)
-        self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
+        else:
+            self._order.put(connection, Rank.FRESH if connection.conversation.open else Rank.HANDSHAKE)
 
     def _hang_up(self, connection: ServedConnection) -> None:
         """Note that a peer has closed its connection. If it cannot come back for replies and nothing that it sent has
         another effect, the connection is closed at once, otherwise after the messages that it sent were handled.
         """
+        if self._order.has_departed(connection):
+            return
         connection.broken = True
         connection.blocked = False
         self._unwatch(connection)
-        if connection.deserted and self._has_nothing_to_do(connection):
+        if not connection.ended:
+            # A peer may take no replies and go on sending.
+            connection.stop_input()
+        if self._has_nothing_to_do(connection):
             self._close(connection)
         else:
-            self._order.put(connection, Rank.BEHIND)
+            self._note_held(connection)
+            self._order.put(connection, Rank.ABANDONED)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
         """Receive up to `_LOOKED_THROUGH` bytes that a peer sent before it went. Returns True if no message in them
@@ -215,15 +222,17 @@ class Sockets:
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive(self._buffer)
+        if not connection.ended or not conversation.has_input:
+            return connection.ended
         unread = conversation.unread
-        return connection.ended and unread is not None and not may_have_effect(unread)
+        return connection.deserted and unread is not None and not may_have_effect(unread)
 
     def _note_held(self, connection: ServedConnection) -> None:
-        """Update the number of bytes held for unfinished large messages of all connections. While it exceeds
-        `_LARGEST_HELD`, close the connection that has held such a message longest.
+        """Update the number of bytes held for unfinished large messages, and for departed peers. While it exceeds
+        `_LARGEST_HELD`, close the connection that has held some longest; the last to depart if all have departed.
         """
         size = connection.conversation.kept
-        held = size if size > RECEIVED_AT_ONCE else 0
+        held = size if size > RECEIVED_AT_ONCE and not connection.closed else 0
         if held == connection.held:
             return
         if not connection.held:
@@ -234,7 +243,8 @@ class Sockets:
         connection.held = held
         while self._held > _LARGEST_HELD:
             self._health.count("unfinished messages dropped")
-            self._close(next(iter(self._holding)))
+            present = (held for held in self._holding if not self._order.has_departed(held))
+            self._close(next(present, next(reversed(self._holding))))
 
     def _watch(self, connection: ServedConnection, *, reading: bool, writing: bool) -> None:
         if connection.watched and (reading, writing) != (connection.reading, connection.writing):
@@ -252,6 +262,7 @@ class Sockets:
         self._unwatch(connection)
         self.peers.left(connection, time.monotonic())
         self._connections.discard(connection)
+        self._order.discard(connection)
         self._newcomers.leave(connection)
         self._subscribers[self._acceptors.index(connection.acceptor)].discard(connection)
         self._dirty.pop(connection, None)
@@ -290,11 +301,11 @@ class Sockets:
         more = connection.conversation.has_input
         if more and connection.crowded and not connection.broken:
             connection.blocked = True
-        elif more or (connection.broken and not connection.ended):
-            self._order.put(connection, Rank.BEHIND)
-        elif connection.ended:
+        elif connection.ended and not more:
             self._close(connection)
             return
+        elif more and not connection.broken:
+            self._order.put(connection, Rank.BEHIND)
         self._watch(connection, reading=not more, writing=connection.writing)
         self._dirty[connection] = None
         self._flush_one(connection)
@@ -326,6 +337,8 @@ class Sockets:
         else:
             connection.outbox = SendQueue(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self._events)
             self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
+        if connection.broken and self._has_nothing_to_do(connection):
+            self._close(connection)
 
     def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:
         if connection.peer is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from waits import until
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.wire.messages import REPEATABLE
 from desdaemon.server import sockets
 from desdaemon.server.incoming import may_have_effect
 
@@ -107,10 +109,12 @@ def test_lines_of_one_that_left_are_carried_out_on_its_board(
 
 BOOK_WORDS = [f"{word} {command.name}" for word in ("book", "b") for command in BOOK_COMMANDS]
 
+BLANKS = "=" + "".join(blank for blank in map(chr, range(0x110000)) if blank.isspace() and not "\n" <= blank < " ")
+
 
 @given(
     st.sampled_from(BOOK_WORDS),
-    st.sampled_from(" \t\u2003\x85="),
+    st.sampled_from(BLANKS),
     st.sampled_from(["", " ", "\t", "\u2003"]),
     st.data(),
 )
@@ -122,6 +126,46 @@ def test_no_line_that_must_be_carried_out_is_overlooked(line: str, blank: str, f
     assert may_have_effect(frame(line.encode())) or not read_line(line).outlives
     command = next(command for command in BOOK_COMMANDS if command.name == rest)
     assert read_line(line).outlives == (command.long or command.writes)
+
+
+@pytest.mark.parametrize("op", sorted(REPEATABLE))
+def test_a_question_that_was_cut_off_has_no_effect(op: str) -> None:
+    """A peer that leaves in the middle of a flood is not looked at again."""
+    message = b"".join(request(number, op) for number in range(300))
+    assert not may_have_effect(message)
+    message = message[-60:]
+    assert not any(may_have_effect(message[:size]) for size in range(len(message) + 1))
+    assert may_have_effect(message + request(3, "book.store"))
+
+
+def test_floods_of_peers_that_leave_within_their_handshake_stop_nothing(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their connections are closed at once, and hold nothing then."""
+    monkeypatch.setattr(sockets, "_LARGEST_HELD", 100_000)
+    serve, gone = sockets.Sockets._serve, threading.Event()
+    monkeypatch.setattr(sockets.Sockets, "_serve", lambda self: serve(self) if gone.is_set() else None)
+    loop = make(grace_s=0)
+    flood = GREETING + ready(b"DEALER", b"") + request(1, "ping") * 3_000
+    for _ in range(3):
+        gone.clear()
+        with RawPeer(loop.ipc) as leaving:
+            leaving.send(flood)
+        until(lambda: [connection.broken for connection in list(loop.sockets._connections)] == [True])
+        gone.set()
+        until(lambda: not loop.sockets._connections)
+    with Peer(loop.ipc) as polite:
+        assert polite.final("ping") == {}
+
+
+def test_a_peer_that_takes_no_replies_and_stays_has_left(make: Callable[..., Loop]) -> None:
+    loop = make(grace_s=0)
+    with RawPeer(loop.ipc).greet() as staying:
+        until(lambda: len(loop.sockets.peers) == 1)
+        staying.socket.shutdown(socket.SHUT_RD)
+        with contextlib.suppress(OSError):
+            staying.send(request(1, "ping") * 200)
+        until(lambda: not len(loop.sockets.peers))
 
 
 def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:
