@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 
 LONGEST_QUOTE = 60
@@ -15,6 +17,17 @@ class BadInput(ValueError):
 
 class Unfinished(BadInput):
     """A valid request that could not be finished. What was done before the error stays done."""
+
+
+def lacking(error: Exception) -> str:
+    """Return what the system has too little of for now, by ``error``, and what to do; "" if that is not the error."""
+    if isinstance(error, MemoryError):
+        number = errno.ENOMEM
+    elif isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        number = error.errno
+    else:
+        return ""
+    return f"{os.strerror(number)}: try later"
 
 
 def quoted(text: str) -> str:

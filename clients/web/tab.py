@@ -17,7 +17,7 @@ from typing import Any
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.handle import AsyncHandle
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.protocol.wire.messages import ROLES, RequestError, readable_id
@@ -135,10 +135,13 @@ class Tab:
             so_far_data = {"data": error.found} if isinstance(error.found, dict) else {}
             self._put({**reply, "type": "error", "error": refusal, **so_far_data})
         except Exception as error:
-            told = logs.trace(error)
+            reason = lacking(error)
+            told = "" if reason else logs.trace(error)
             if told:
                 logs.message(f"{op}: {told}", "desdaemon web", level="error")
-            self._put({**reply, "type": "error", "error": {"code": "internal", "message": "an internal error"}})
+            self._put(
+                {**reply, "type": "error", "error": {"code": "internal", "message": reason or "an internal error"}}
+            )
         finally:
             self._handles.pop(number, None)
 

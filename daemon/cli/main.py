@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SWITCHES, find_sub_command
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.rows import SubCommand, load
 from desdaemon.protocol.system import interpreter, logs
 
@@ -88,7 +88,11 @@ def main(argv: list[str] | None = None) -> int:
         return _refuse(str(error), BAD_COMMAND_LINE)
     except UnusableFile as error:
         return _refuse(str(error), UNUSABLE)
+    except MemoryError as error:
+        return _refuse(lacking(error), UNUSABLE)
     except OSError as error:
+        if reason := lacking(error):
+            return _refuse(reason, UNUSABLE)
         if error.filename is None:
             return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}", UNUSABLE)

@@ -22,7 +22,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool, step_back
 from desdaemon.protocol.commands.options import file_name
 from desdaemon.protocol.commands.text import TextLine, read_line
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.rows import COUNTS, EDITOR, SEARCHES, SHORT
 from desdaemon.protocol.wire.messages import RequestError, allows
 
@@ -363,10 +363,11 @@ class TextSessions:
     def _guarded(self, session: _TextSession, client_line: ClientLine, work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception:
-            dialect = session.dialect
-            self._health.mistake("text")
-            dialect.warn(f"{quoted(client_line.line.text)}: an internal error")
+        except Exception as error:
+            reason = lacking(error)
+            if not reason:
+                self._health.mistake("text")
+            session.dialect.warn(f"{quoted(client_line.line.text)}: {reason or 'an internal error'}")
 
     def _finish(self, client: ClientRecord, session: _TextSession, client_line: ClientLine) -> None:
         dialect = session.dialect

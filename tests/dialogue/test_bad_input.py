@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -156,6 +158,19 @@ def test_a_mistake_in_the_program_does_not_end_the_dialogue(monkeypatch: pytest.
     assert "ZeroDivisionError" in dialogue.both("mode 2")[1]
     assert dialogue.say("mode") == "mode = 3\n"
     assert dialogue.board == OPENING
+    assert dialogue.text.leaving is None
+
+
+@pytest.mark.parametrize("name", [None, "module.py"])
+def test_too_few_descriptors_are_said(monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
+    """A file that could not be opened need not be one that the line names: modules are loaded late."""
+    dialogue = Dialogue()
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), name)
+
+    monkeypatch.setattr(dialogue.searcher, "search", fail)
+    assert dialogue.refused("hint") == f"WARNING: {os.strerror(errno.EMFILE)}: try later\n"
     assert dialogue.text.leaving is None
 
 

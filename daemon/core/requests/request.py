@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.core.metrics import account_of
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.messages import RequestError
 
@@ -174,10 +172,10 @@ class PendingRequest:
         except BadInput as error:
             self.fail(RequestError("bad_request", str(error)))
         except Exception as error:
-            lacking = _lacking(error)
-            if not lacking:
+            reason = lacking(error)
+            if not reason:
                 self._health.mistake(self.operation)
-            self.fail(RequestError("internal", f"{lacking}: try later" if lacking else MISTAKE))
+            self.fail(RequestError("internal", reason or MISTAKE))
 
     def partial(self, data: Data) -> bool:
         """Send an intermediate result. Returns False if the request is over."""
@@ -285,15 +283,6 @@ class Admission:
     def in_flight(self, key: str) -> int:
         """Return the number of positions in flight of a key."""
         return self._keys.get(key, 0)
-
-
-def _lacking(error: Exception) -> str:
-    """Return what the system has too little of for now, by ``error``, in words; "" if that is not the error."""
-    if isinstance(error, MemoryError):
-        return os.strerror(errno.ENOMEM)
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-        return os.strerror(error.errno)
-    return ""
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:

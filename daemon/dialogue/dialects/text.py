@@ -15,7 +15,7 @@ from desdaemon.dialogue.streams import DialogueOutput, InputLine, LineQueue
 from desdaemon.protocol.commands.options import STARTING
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.errors import BadInput, Unfinished, quoted
+from desdaemon.protocol.errors import BadInput, Unfinished, lacking, quoted
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.rows import Command, Option, load
@@ -115,9 +115,10 @@ class TextDialect(CommandContext):
         except BadInput as error:
             self._refused(line, str(error))
         except OSError as error:
-            if error.filename is None:
+            reason = lacking(error)
+            if not reason and error.filename is None:
                 raise
-            self._refused(line, f"{quoted(str(error.filename))}: {error.strerror}")
+            self._refused(line, reason or f"{quoted(str(error.filename))}: {error.strerror}")
         except Abandoned:
             self._abandoned(line.text)
         except EngineFailure as error:
