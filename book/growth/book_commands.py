@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from desdaemon.protocol.commands.book_rows import (
     BUDGET,
+    GROWTH,
+    SEARCHES,
+    SHRUNK,
     editor_command,
     file_name,
     flag,
@@ -11,7 +14,6 @@ from desdaemon.protocol.commands.book_rows import (
     number,
 )
 from desdaemon.protocol.rows import ADMIN
-from desdaemon.protocol.wire.book_replies import GROWTH, SEARCHES, SHRUNK
 from desdaemon.protocol.wire.fields import Field
 
 _HANDLERS = "desdaemon.book.growth.handlers"

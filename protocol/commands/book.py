@@ -13,17 +13,23 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.rows import ADMIN, load
 from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.wire.fields import Field
 
 from .book_rows import (
     DISCARD,
     GAME_FILES,
+    GROWTH,
+    OPEN,
     OPTIONS,
     OUTPUT,
     SEARCH,
+    SEARCHES,
+    SHRUNK,
     BookCommand,
     BookValue,
     BookValues,
     Parameter,
+    count,
     editor_command,
     file_name,
     flag,
@@ -32,6 +38,14 @@ from .book_rows import (
 )
 from .options import split_words, whole_number
 
+_CHANGING = "desdaemon.core.books.commands.changing"
+_GAMES = "desdaemon.core.books.commands.games"
+_LOADING = "desdaemon.core.books.commands.loading"
+_LOOKING = "desdaemon.core.books.commands.looking"
+_SEARCHING = "desdaemon.core.books.commands.searching"
+
+_GAMES_COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
+_GAMES_KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
 _LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
 BOOK_COMMANDS = (
@@ -46,6 +60,7 @@ BOOK_COMMANDS = (
         "Begin a new book with the initial position; the book in use is closed, its file stays.",
         role=ADMIN,
         replaces=True,
+        handler=f"{_LOADING}:run_new",
     ),
     BookCommand(
         "load",
@@ -66,18 +81,21 @@ BOOK_COMMANDS = (
         writes=True,
         role=ADMIN,
         replaces=True,
+        handler=f"{_LOADING}:run_load",
     ),
     editor_command(
         "reopen",
         (DISCARD,),
         "Read the book's file again, and open it for writing unless another process is doing so.",
         replaces=True,
+        handler=f"{_LOADING}:run_reopen",
     ),
     editor_command(
         "save",
         (file_name("File to write; the book's own unless given.", required=False),),
         "Write the book in the format of the name: .dat, .egbk3, .packed, .txt, .txt.xz, or else desdaemon's own.",
         role=ADMIN,
+        handler=f"{_LOADING}:run_save",
     )._replace(saves=True),
     editor_command(
         "import",
@@ -85,6 +103,7 @@ BOOK_COMMANDS = (
         "Use a book of any format, and search what it leaves open.",
         role=ADMIN,
         replaces=True,
+        handler=f"{_LOADING}:run_import",
     ),
     BookCommand(
         "export",
@@ -93,6 +112,7 @@ BOOK_COMMANDS = (
         long=True,
         role=ADMIN,
         saves=True,
+        handler=f"{_LOADING}:run_export",
     ),
     BookCommand(
         "backup",
@@ -101,6 +121,7 @@ BOOK_COMMANDS = (
         long=True,
         role=ADMIN,
         saves=True,
+        handler=f"{_LOADING}:run_backup",
     ),
     editor_command(
         "merge",
@@ -111,6 +132,13 @@ BOOK_COMMANDS = (
         ),
         "Add the positions of another book; of two entries the one with the higher level stays.",
         role=ADMIN,
+        handler=f"{_LOADING}:run_merge",
+        results=(
+            count("conflicts", "Positions with different scores."),
+            OPEN,
+            _GAMES_COUNTED,
+            _GAMES_KNOWN,
+        ),
     ),
     BookCommand(
         "diff",
@@ -121,6 +149,16 @@ BOOK_COMMANDS = (
         "Count how two books differ.",
         long=True,
         role=ADMIN,
+        handler=f"{_LOADING}:run_diff",
+        results=(
+            count("only_first", "Positions of the first book alone."),
+            count("only_second", "Positions of the second book alone."),
+            count("other_score", "Positions with another score."),
+            count("other_leaf", "Positions with the same score and another leaf."),
+            count("other_level", "Positions that differ in the level alone."),
+            count("same", "Positions without a difference."),
+            count("examples", "Differences shown in `text`."),
+        ),
     ),
     editor_command(
         "salvage",
@@ -128,27 +166,47 @@ BOOK_COMMANDS = (
         "Recover the undamaged part of a book; the damaged file is not changed.",
         role=ADMIN,
         replaces=True,
+        handler=f"{_LOADING}:run_salvage",
+        results=(count("lost", "Records that could not be read.", "records"),),
     ),
     # Settings
-    BookCommand("on", (), "Play from the book.", about=OPTIONS),
-    BookCommand("off", (), "Do not play from the book.", about=OPTIONS),
+    BookCommand(
+        "on",
+        (),
+        "Play from the book.",
+        about=OPTIONS,
+        handler=f"{_CHANGING}:run_on",
+    ),
+    BookCommand(
+        "off",
+        (),
+        "Do not play from the book.",
+        about=OPTIONS,
+        handler=f"{_CHANGING}:run_off",
+    ),
     BookCommand(
         "randomness",
         (number("discs", 0, 128, "Discs below the best score; shows the value if left out."),),
         "Set how much worse than the best a book move may be.",
         about=OPTIONS,
+        handler=f"{_CHANGING}:run_randomness",
+        results=(count("randomness", "The setting now.", "discs"),),
     ),
     editor_command(
         "depth",
         (number("depth", 0, 61, "Moves; shows the value if left out."),),
         "Set the depth to which positions are added from now on.",
         long=False,
+        handler=f"{_CHANGING}:run_depth",
+        results=(count("depth", "The setting now.", "moves"),),
     ),
     editor_command(
         "level",
         (number("level", 0, 60, "Level; shows the value if left out."),),
         "Set the level of positions added from now on.",
         long=False,
+        handler=f"{_CHANGING}:run_level",
+        results=(count("level", "The setting now.", "level"),),
     ),
     editor_command(
         "verbose",
@@ -156,6 +214,8 @@ BOOK_COMMANDS = (
         "Set what the book's commands show; kept in its file.",
         long=False,
         about=OUTPUT,
+        handler=f"{_CHANGING}:run_verbose",
+        results=(count("verbose", "The setting now.", "0 to 4"),),
     ),
     editor_command(
         "rule",
@@ -170,6 +230,8 @@ BOOK_COMMANDS = (
             ),
         ),
         "Set which program's scoring rule the book uses.",
+        handler=f"{_CHANGING}:run_rule",
+        results=(Field("rule", "str", "The rule now: `edax` or `egaroucid`."),),
     ),
     # Looking
     BookCommand(
@@ -178,23 +240,58 @@ BOOK_COMMANDS = (
         "Show what the book knows of the position on the board, and of each legal move.",
         long=True,
         places=True,
+        handler=f"{_LOOKING}:run_show",
     ),
     BookCommand(
         "edits",
         (number("count", 1, 10**6, "Most positions to list.", 100),),
         "List the positions whose score was set by hand.",
         long=True,
+        handler=f"{_LOOKING}:run_edits",
+        results=(count("edits", "Scores set by hand.", "scores"),),
     ),
-    BookCommand("info", (), "Show the book's size, levels, depth and memory.", long=True),
-    BookCommand("stats", (), "Count positions, links, leaves and scores by the number of empty squares.", long=True),
+    BookCommand(
+        "info",
+        (),
+        "Show the book's size, levels, depth and memory.",
+        long=True,
+        handler=f"{_LOOKING}:run_info",
+        results=(
+            count("links", "Links.", "links"),
+            count("leaves", "Leaves.", "leaves"),
+            count("finished_games", "Positions where the game is over."),
+            count("depth", "Moves from the start to the deepest positions.", "moves"),
+            Field("rule", "str", "Rule that scores follow: `edax` or `egaroucid`."),
+            Field("levels", "{int}", "Positions by level.", "positions"),
+            count("memory_bytes", "Memory of the positions.", "bytes"),
+        ),
+    ),
+    BookCommand(
+        "stats",
+        (),
+        "Count positions, links, leaves and scores by the number of empty squares.",
+        long=True,
+        handler=f"{_LOOKING}:run_stats",
+        results=(Field("scores", "{int}", "Positions by score.", "positions"),),
+    ),
     BookCommand(
         "analyze",
         (number("n", 1, 128, "Moves, all unless given."),),
         "Analyse the game by the book's scores alone.",
         aliases=("analyse", "a"),
         game=True,
+        handler=f"{_LOOKING}:run_analyze",
+        results=(count("plies", "Moves of the game that the book knows.", "plies"),),
     ),
-    BookCommand("grade", (), "Show how reliable the position's score is: A to F, AA to AF.", long=True, places=True),
+    BookCommand(
+        "grade",
+        (),
+        "Show how reliable the position's score is: A to F, AA to AF.",
+        long=True,
+        places=True,
+        handler=f"{_LOOKING}:run_grade",
+        results=(Field("grade", "str", "`A` to `F`, `AA` to `AF`."),),
+    ),
     BookCommand(
         "lines",
         (
@@ -204,6 +301,8 @@ BOOK_COMMANDS = (
         "Show the best lines from here through the book.",
         long=True,
         places=True,
+        handler=f"{_LOOKING}:run_lines",
+        results=(Field("lines", "[str]", "Best lines through the book, `f5d6c3`."),),
     ),
     BookCommand(
         "umigame",
@@ -211,11 +310,39 @@ BOOK_COMMANDS = (
         "Show how few lines of the book each side must know to keep its score from here against every best reply.",
         long=True,
         places=True,
+        handler=f"{_LOOKING}:run_umigame",
+        results=(
+            Field("black", "int", "Lines that Black must know to keep the score, at most 2^53.", "lines", since="1.5"),
+            Field("white", "int", "Lines that White must know.", "lines", since="1.5"),
+            Field("black_after", "{int}", "The same for Black after each move of the book.", "lines", since="1.5"),
+            Field("white_after", "{int}", "The same for White.", "lines", since="1.5"),
+        ),
     ),
     editor_command(
-        "verify", (flag("repair", "Repair what is wrong, without searching."),), "Check the book for errors."
+        "verify",
+        (flag("repair", "Repair what is wrong, without searching."),),
+        "Check the book for errors.",
+        handler=f"{_LOOKING}:run_verify",
+        results=(
+            Field("clean", "bool", "Whether no problem was found."),
+            OPEN,
+            count("due", "Positions whose scores `book.negamax` has to bring up to date."),
+            Field("problems", "{int}", "Positions by kind of problem.", "positions"),
+        ),
     ),
-    BookCommand("check", (GAME_FILES,), "Compare the moves of games with the book.", long=True, role=ADMIN),
+    BookCommand(
+        "check",
+        (GAME_FILES,),
+        "Compare the moves of games with the book.",
+        long=True,
+        role=ADMIN,
+        handler=f"{_LOOKING}:run_check",
+        results=(
+            count("missing", "Positions of the games that are not in the book."),
+            count("good", "Positions whose move is a best one of the book."),
+            count("bad", "Positions whose move is not."),
+        ),
+    ),
     BookCommand(
         "extract",
         (
@@ -225,6 +352,8 @@ BOOK_COMMANDS = (
         "Write the best lines from here to a file.",
         long=True,
         role=ADMIN,
+        handler=f"{_LOOKING}:run_extract",
+        results=(count("lines", "Lines written.", "lines"),),
     ),
     BookCommand(
         "problem",
@@ -234,6 +363,8 @@ BOOK_COMMANDS = (
         ),
         "Show positions of the book with a single best move.",
         long=True,
+        handler=f"{_LOOKING}:run_problem",
+        results=(Field("problems", "[str]", "Positions with one best move, a line each."),),
     ),
     BookCommand(
         "feed-hash",
@@ -241,9 +372,19 @@ BOOK_COMMANDS = (
         "Load the book's scores below this position into the transposition table.",
         long=True,
         about=SEARCH,
+        handler=f"{_LOOKING}:run_feed_hash",
     ),
     # Growing
-    editor_command("store", (), "Add the positions of the game, and count its result once it is over."),
+    editor_command(
+        "store",
+        (),
+        "Add the positions of the game, and count its result once it is over.",
+        handler=f"{_SEARCHING}:run_store",
+        results=(
+            *GROWTH,
+            Field("counted", "int", "Positions whose game results were counted.", "positions", absent="none were"),
+        ),
+    ),
     editor_command(
         "add",
         (
@@ -262,6 +403,14 @@ BOOK_COMMANDS = (
         "Add the positions of games and count their results; the file names openings, xot and xot-small stand for the "
         "named openings and XOT's.",
         role=ADMIN,
+        handler=f"{_GAMES}:run_add",
+        results=(
+            SEARCHES,
+            count("games", "Games read.", "games"),
+            count("left_out", "Games left out.", "games"),
+            _GAMES_COUNTED,
+            _GAMES_KNOWN,
+        ),
     ),
     editor_command(
         "enumerate",
@@ -269,10 +418,22 @@ BOOK_COMMANDS = (
         "Begin a new book with every position up to some number of moves, without scores.",
         role=ADMIN,
         replaces=True,
+        handler=f"{_LOADING}:run_enumerate",
     ),
     # Scores
-    growing_command("fix", (), "Search missing leaves and bring all scores up to date."),
-    editor_command("negamax", (), "Bring all scores up to date."),
+    growing_command(
+        "fix",
+        (),
+        "Search missing leaves and bring all scores up to date.",
+        handler=f"{_SEARCHING}:run_fix",
+        results=GROWTH,
+    ),
+    editor_command(
+        "negamax",
+        (),
+        "Bring all scores up to date.",
+        handler=f"{_SEARCHING}:run_negamax",
+    ),
     editor_command(
         "edit",
         (
@@ -281,41 +442,63 @@ BOOK_COMMANDS = (
         ),
         "Set the score of a move by hand; it outranks every level.",
         long=False,
+        handler=f"{_CHANGING}:run_edit",
     ),
     editor_command(
         "unedit",
         (Parameter("move", "move", "The move whose score was set; the last one that was, unless given."),),
         "Take back a score that was set by hand.",
+        handler=f"{_CHANGING}:run_unedit",
     ),
     editor_command(
         "adjust",
         (Parameter("loser", "choice", "Who lost; the game's loser unless given.", None, choices=("black", "white")),),
         "Make the line of a lost game less attractive to its loser.",
         long=False,
+        handler=f"{_CHANGING}:run_adjust",
     ),
     editor_command(
         "uncount",
         (Parameter("source", "text", "A file's name, self-play or store: see book info.", high=255, required=True),),
         "Take back the results of the games of a source.",
         role=ADMIN,
+        handler=f"{_GAMES}:run_uncount",
+        results=(count("games", "Games taken back.", "games"),),
     ),
     editor_command(
         "undo",
         (),
         "Take back the last command that changed the book since it was saved or opened; an editor only an own one.",
+        handler=f"{_LOADING}:run_undo",
     ),
     # Shrinking
-    editor_command("prune", (), "Keep only what can be reached while one side plays best moves."),
-    editor_command("subtree", (), "Keep only what this position leads to."),
+    editor_command(
+        "prune",
+        (),
+        "Keep only what can be reached while one side plays best moves.",
+        handler=f"{_CHANGING}:run_prune",
+        results=SHRUNK,
+    ),
+    editor_command(
+        "subtree",
+        (),
+        "Keep only what this position leads to.",
+        handler=f"{_CHANGING}:run_subtree",
+        results=SHRUNK,
+    ),
     editor_command(
         "cut",
         (number("depth", 0, 61, "Moves.", required=True),),
         "Remove all positions below a depth; scores stay.",
+        handler=f"{_CHANGING}:run_cut",
+        results=SHRUNK,
     ),
     editor_command(
         "delete",
         (Parameter("move", "move", "The move that leads there; the position itself unless given."),),
         "Remove a position.",
+        handler=f"{_CHANGING}:run_delete",
+        results=SHRUNK,
     ),
     *(command for one in satellites.present() if one.book_commands for command in load(one.book_commands)),
 )
@@ -418,8 +601,8 @@ def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
     """Return the value of a parameter from a word; raises `BadInput`."""
     value: BookValue = None
     if parameter.kind == "int":
-        number = whole_number(word)
-        value = number if number is not None and parameter.low <= number <= parameter.high else None
+        parsed = whole_number(word)
+        value = parsed if parsed is not None and parameter.low <= parsed <= parameter.high else None
     elif parameter.kind == "choice":
         value = word.lower() if word.lower() in parameter.choices else None
     elif parameter.kind == "move":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from desdaemon.protocol.rows import EDITOR, READER, expected_value
-from desdaemon.protocol.wire.fields import Field
+from desdaemon.protocol.wire.fields import Field, Shape
 
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
@@ -75,10 +75,9 @@ class BookCommand(NamedTuple):
     run what the first one began; a server resumes jobs of such commands after a restart. A command that ``saves`` is
     given to keep the book: a script in which it fails ends with an error status.
 
-    ``handler`` names the function that carries out the command of a satellite, ``module:function``. It gets a
-    `desdaemon.core.books.command_run.BookCommandRun` and returns the result. ``results`` are the fields of that beside
-    those that all commands have. The core keeps both for its own commands in tables: `desdaemon.core.books.running` and
-    `protocol.wire.book_replies`.
+    ``handler`` names the function that carries out the command, ``module:function``. It gets a
+    `desdaemon.core.books.command_run.BookCommandRun` and returns the result: numbers and texts by name, of which
+    ``text`` holds lines for people. ``results`` are the fields that it has beside `protocol.wire.replies.JOB_RESULT`.
     """
 
     name: str
@@ -184,3 +183,17 @@ DISCARD = flag("discard", "Drop unsaved changes of the book in use.")
 GAME_FILES = Parameter(
     "files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt .ndjson) or folders.", required=True
 )
+
+
+def count(name: str, help: str, unit: str = "positions") -> Field:
+    """Return a field of a result that is a whole number."""
+    return Field(name, "int", help, unit)
+
+
+SEARCHES = count("searches", "Searches made.", "searches")
+GROWTH: Shape = (SEARCHES, count("rounds", "Rounds of adding and negamax.", "rounds"))
+"""The results of a command that adds positions."""
+
+OPEN = count("open", "Positions that need a search, see `book.fix`.")
+SHRUNK: Shape = (count("removed", "Positions removed."), OPEN)
+"""The results of a command that removes positions."""

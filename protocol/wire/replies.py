@@ -10,8 +10,39 @@ from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.rows import load
 
-from .book_replies import CORE_RESULTS, JOB_RESULT, unless_stopped
 from .fields import MOVER, PLAYER, Field, Shape, added
+
+JOB_RESULT: Shape = (
+    Field("job", "int", "Number of the job; 0: done at once, and not listed by `jobs`."),
+    Field("added", "int", "Positions added.", "positions"),
+    Field("changed", "int", "Positions changed, where the command counts them; else 0.", "positions"),
+    Field("positions", "int", "Positions of the book now.", "positions"),
+    Field("time_s", "float", "Time that the job ran.", "s"),
+    Field(
+        "finished",
+        "bool",
+        "Whether the command reached its end; false: it was stopped, and what was done is kept.",
+        absent="the command cannot be stopped half-way, and reached its end",
+        since="1.1",
+    ),
+    Field(
+        "text",
+        "[str]",
+        "What the command prints in the text protocol, a line each.",
+        absent="it prints nothing",
+        since="1.1",
+    ),
+    Field("notes", "[str]", "Remarks, such as what a file format has no place for.", absent="none", since="1.1"),
+)
+"""The fields that the final data of every operation on the book has."""
+
+STOPPED = "the command was stopped before it"
+
+
+def unless_stopped(*fields: Field) -> Shape:
+    """Return a result's own fields, which are absent when the command was stopped."""
+    return tuple(field._replace(absent=field.absent or STOPPED) for field in fields)
+
 
 _BOARD = Field("board", "str", "64 squares from A1 to H8, a blank, the side to move, see [Values](#values).")
 _JOB = Field("job", "int", "Number of the job.")
@@ -361,7 +392,7 @@ for _satellite in satellites.present():
         SHAPES[_name] = SHAPES.get(_name, ()) + _shape
 """The fields of each shape, by its name."""
 
-BOOK_RESULTS = CORE_RESULTS | {row.op: unless_stopped(*row.results) for row in BOOK_COMMANDS if row.results}
+BOOK_RESULTS = {row.op: unless_stopped(*row.results) for row in BOOK_COMMANDS if row.results}
 """The fields beside `JOB_RESULT`, by operation on the book; operations that are not here add none."""
 
 SHAPES["book_event"] = (

@@ -24,7 +24,7 @@ from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.rows import load
 from desdaemon.protocol.system import platform
 
-from .jobs import BookJob, Effort, HelperFigures, Result
+from .jobs import BookJob, Effort, HelperFigures
 from .service import Books, Caller
 
 if TYPE_CHECKING:
@@ -188,10 +188,6 @@ class BookCommandRun(NamedTuple):
             return None
         now = len(book) if book is not None else 0
         return max(0, most - (now - (self.job.first if self.job.first is not None else now)))
-
-
-Work = Callable[[BookCommandRun], Result]
-"""A handler: runs a command and returns its result, numbers and texts by name; ``text`` holds lines for people."""
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:

@@ -168,7 +168,6 @@ def _worked(run: BookCommandRun) -> Result:
     from desdaemon.book.changes import GivenCommand
     from desdaemon.book.editing.rounds import SETTLE_S
     from desdaemon.book.progress import WorkCancelled
-    from desdaemon.core.books.commands import changing, games, loading, looking, searching
     from desdaemon.protocol.commands.book import written_line
     from desdaemon.protocol.rows import load
 
@@ -190,8 +189,7 @@ def _worked(run: BookCommandRun) -> Result:
         if run.changes and books.book is not None:
             who, started = account_of(run.caller.client), run.job.started
             books.book.recorder.begin(GivenCommand(written_line(command, run.values), who, started))
-        handlers = {**loading.WORK, **games.WORK, **looking.WORK, **searching.WORK, **changing.WORK}
-        result = (load(command.handler) if command.handler else handlers[command.name])(run)
+        result: Result = load(command.handler)(run)
         if aside and opened_before is not None and opened_before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
         if run.changes:

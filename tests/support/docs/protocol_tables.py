@@ -12,11 +12,10 @@ from reply_checks import PARTIALS, REPLIES
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.rows import Argument, Operation
 from desdaemon.protocol.wire.arguments import POSITION
-from desdaemon.protocol.wire.book_replies import STOPPED
 from desdaemon.protocol.wire.constants import LONGEST_ID
 from desdaemon.protocol.wire.fields import Field
 from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, BOOK_OPERATIONS, ERROR_CODES, FEATURES, REPEATABLE
-from desdaemon.protocol.wire.replies import BOOK_RESULTS, ENVELOPE, EVENTS, SHAPES
+from desdaemon.protocol.wire.replies import BOOK_RESULTS, ENVELOPE, EVENTS, SHAPES, STOPPED
 
 _FEW_SHARED = 2
 """Up to this many fields in common with another shape are told again."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from desdaemon.protocol.wire.book_replies import JOB_RESULT
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.protocol.wire.fields import Field, Shape
 from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, ERROR_CODES, OPERATIONS
-from desdaemon.protocol.wire.replies import BOOK_RESULTS, ENVELOPE, EVENTS, SHAPES
+from desdaemon.protocol.wire.replies import BOOK_RESULTS, ENVELOPE, EVENTS, JOB_RESULT, SHAPES
 
 Shapes = Mapping[str, Shape]
 

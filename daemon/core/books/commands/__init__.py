@@ -1,1 +1,1 @@
-"""The book commands. Each module has ``WORK``: the handlers of some commands by name."""
+"""The handlers of the core's book commands: the rows of `desdaemon.protocol.commands.book` name them."""

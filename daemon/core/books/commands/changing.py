@@ -6,7 +6,7 @@ from desdaemon.book.editing import by_hand, game_results, shrink
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.options import Rule
 from desdaemon.book.reports.report import score_text
-from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -15,12 +15,12 @@ from desdaemon.protocol.othello.scores import seen_by_black
 from desdaemon.protocol.spelling import plural
 
 
-def _on(run: BookCommandRun) -> Result:
+def run_on(run: BookCommandRun) -> Result:
     run.caller.settings.book_usage = True
     return {"text": []}
 
 
-def _off(run: BookCommandRun) -> Result:
+def run_off(run: BookCommandRun) -> Result:
     run.caller.settings.book_usage = False
     return {"text": []}
 
@@ -36,35 +36,35 @@ _SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose
 """Commands that set a number, or show it if called without one: the parameter's name by the command's name."""
 
 
-def _randomness(run: BookCommandRun) -> Result:
+def run_randomness(run: BookCommandRun) -> Result:
     discs = run.values["discs"]
     if isinstance(discs, int):
         run.caller.settings.book_randomness = discs
     return _shown(run, "randomness", run.caller.settings.book_randomness)
 
 
-def _depth(run: BookCommandRun) -> Result:
+def run_depth(run: BookCommandRun) -> Result:
     depth = run.values["depth"]
     if isinstance(depth, int):
         run.book.options = run.book.options.at_depth(depth)
     return _shown(run, "depth", run.book.options.depth)
 
 
-def _level(run: BookCommandRun) -> Result:
+def run_level(run: BookCommandRun) -> Result:
     level = run.values["level"]
     if isinstance(level, int):
         run.book.options = run.book.options.at_level(level)
     return _shown(run, "level", run.book.options.level)
 
 
-def _verbose(run: BookCommandRun) -> Result:
+def run_verbose(run: BookCommandRun) -> Result:
     verbosity = run.values["verbosity"]
     if isinstance(verbosity, int):
         run.book.options = run.book.options._replace(verbosity=verbosity)
     return _shown(run, "verbose", run.book.options.verbosity)
 
 
-def _rule(run: BookCommandRun) -> Result:
+def run_rule(run: BookCommandRun) -> Result:
     book, wanted = run.book, run.values["rule"]
     if not isinstance(wanted, str):
         rule = book.options.rule
@@ -84,7 +84,7 @@ def _legal(run: BookCommandRun, name: str) -> int:
     return move
 
 
-def _edit(run: BookCommandRun) -> Result:
+def run_edit(run: BookCommandRun) -> Result:
     book, move, score = run.book, _legal(run, "move"), run.number("score")
     shrink.root_row(book, run.caller.position)
     by_hand.edit(book, *run.caller.position, move, score)
@@ -92,7 +92,7 @@ def _edit(run: BookCommandRun) -> Result:
     return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
 
 
-def _unedit(run: BookCommandRun) -> Result:
+def run_unedit(run: BookCommandRun) -> Result:
     book = run.book
     if run.values["move"] is not None:
         place = book.table.play(*run.caller.position, _legal(run, "move"))
@@ -110,7 +110,7 @@ def _unedit(run: BookCommandRun) -> Result:
     return {"changed": 1, "text": [f"{discs_text(*book.table.canonical(*place)[:2])} X {now}"]}
 
 
-def _adjust(run: BookCommandRun) -> Result:
+def run_adjust(run: BookCommandRun) -> Result:
     positions = run.caller.positions
     loser = run.values["loser"]
     black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
@@ -147,37 +147,19 @@ def shrunk(run: BookCommandRun, what: str, done: shrink.Shrunk) -> Result:
     return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}
 
 
-def _prune(run: BookCommandRun) -> Result:
+def run_prune(run: BookCommandRun) -> Result:
     return shrunk(run, "prune", shrink.prune(run.book, progress=run.progress))
 
 
-def _subtree(run: BookCommandRun) -> Result:
+def run_subtree(run: BookCommandRun) -> Result:
     return shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.progress))
 
 
-def _cut(run: BookCommandRun) -> Result:
+def run_cut(run: BookCommandRun) -> Result:
     depth = run.number("depth")
     return shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.progress))
 
 
-def _delete(run: BookCommandRun) -> Result:
+def run_delete(run: BookCommandRun) -> Result:
     move = _legal(run, "move") if run.values["move"] is not None else None
     return shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.progress))
-
-
-WORK: dict[str, Work] = {
-    "on": _on,
-    "off": _off,
-    "randomness": _randomness,
-    "depth": _depth,
-    "level": _level,
-    "verbose": _verbose,
-    "rule": _rule,
-    "edit": _edit,
-    "unedit": _unedit,
-    "adjust": _adjust,
-    "prune": _prune,
-    "subtree": _subtree,
-    "cut": _cut,
-    "delete": _delete,
-}

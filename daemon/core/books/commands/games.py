@@ -8,7 +8,7 @@ from pathlib import Path
 from desdaemon.book.editing.add import BookGame, add_games
 from desdaemon.book.editing.game_results import take_back
 from desdaemon.book.games import source_name
-from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
 from desdaemon.protocol.games.bases import (
@@ -113,7 +113,7 @@ class Games:
             yield BookGame(moves, score, _about(record.black, record.white, file_game.event, file_game.date), path.name)
 
 
-def _add(run: BookCommandRun) -> Result:
+def run_add(run: BookCommandRun) -> Result:
     games = Games(run)
     book = run.book
     outcome, illegal, counted, known_games = add_games(
@@ -148,7 +148,7 @@ def _add(run: BookCommandRun) -> Result:
     }
 
 
-def _uncount(run: BookCommandRun) -> Result:
+def run_uncount(run: BookCommandRun) -> Result:
     book, source = run.book, run.values["source"]
     assert isinstance(source, str)
     gone = book.games[book.games["source"] == source_name(source)]
@@ -156,6 +156,3 @@ def _uncount(run: BookCommandRun) -> Result:
         raise BadInput(f"book uncount {quoted(source)}: no games of it are counted: book info lists the sources")
     take_back(book, gone, run.progress)
     return {"games": len(gone), "text": [f"Book uncount...done: {plural(len(gone), 'game')} taken back"]}
-
-
-WORK: dict[str, Work] = {"add": _add, "uncount": _uncount}

@@ -18,7 +18,7 @@ from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import entry_moves_text
 from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.observers import MemoryObserver
-from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import Caller
 from desdaemon.core.metrics import account_of
@@ -39,7 +39,7 @@ def _count(book: Book) -> str:
     return plural(len(book), "position")
 
 
-def _new(run: BookCommandRun) -> Result:
+def run_new(run: BookCommandRun) -> Result:
     level = run.number("level")
     wanted = run.values["depth"]
     depth = wanted if isinstance(wanted, int) else default_depth(level)
@@ -52,7 +52,7 @@ def _new(run: BookCommandRun) -> Result:
     return {"finished": False, "text": [f"New book {level} {depth}...stopped: the book stays what it was"]}
 
 
-def _enumerate(run: BookCommandRun) -> Result:
+def run_enumerate(run: BookCommandRun) -> Result:
     plies = run.number("plies")
     book = enumerate_book(plies, BookOptions(min_empties=60 - plies), run.progress)
     run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
@@ -64,7 +64,7 @@ def _shown(path: Path) -> Path:
     return Path(BUILTIN_BOOK) if path == registry.SHIPPED else path
 
 
-def _load(run: BookCommandRun) -> Result:
+def run_load(run: BookCommandRun) -> Result:
     path = run.source()
     overlay = run.path("overlay") if run.values["overlay"] is not None else None
     store = run.books.store
@@ -88,7 +88,7 @@ def _about(path: Path, what: str) -> list[str]:
     return [f"{path}: {what}"] if what else []
 
 
-def _reopen(run: BookCommandRun) -> Result:
+def run_reopen(run: BookCommandRun) -> Result:
     opened, name = run.books.opened, run.books.file
     if opened is None or not name:
         raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
@@ -105,7 +105,7 @@ def _reopen(run: BookCommandRun) -> Result:
     return {"notes": again.notes, "text": [f"{name}: {_count(again.book)}"]}
 
 
-def _save(run: BookCommandRun) -> Result:
+def run_save(run: BookCommandRun) -> Result:
     book, books = run.book, run.books
     opened = books.opened
     assert opened is not None
@@ -142,7 +142,7 @@ def _save(run: BookCommandRun) -> Result:
     return {"notes": saved.notes, "text": text}
 
 
-def _import(run: BookCommandRun) -> Result:
+def run_import(run: BookCommandRun) -> Result:
     path, old_book = run.source(), run.books.book
     loaded = registry.load(path, level=1, progress=run.progress)
     book = loaded.book
@@ -163,7 +163,7 @@ def _import(run: BookCommandRun) -> Result:
     return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(name, assumed), done]}
 
 
-def _export(run: BookCommandRun) -> Result:
+def run_export(run: BookCommandRun) -> Result:
     path, book = run.target(), run.book
     saved = registry.save(path, book, run.progress, unnamed=registry.TEXT)
     if run.books.store is not None:
@@ -172,7 +172,7 @@ def _export(run: BookCommandRun) -> Result:
     return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
 
 
-def _backup(run: BookCommandRun) -> Result:
+def run_backup(run: BookCommandRun) -> Result:
     path, book = run.target(), run.book
     if run.books.path is None or run.job.alone:
         registry.write_native(path, book, run.progress)
@@ -183,7 +183,7 @@ def _backup(run: BookCommandRun) -> Result:
     return {"text": [f"{path}: {_count(book)}, the book in use stays {run.books.file or 'without a file'}"]}
 
 
-def _undo(run: BookCommandRun) -> Result:
+def run_undo(run: BookCommandRun) -> Result:
     opened, path, recorder = run.books.opened, run.books.path, run.book.recorder
     assert opened is not None
     if isinstance(recorder, MemoryObserver):
@@ -254,7 +254,7 @@ def _merge_into(run: BookCommandRun) -> Result:
     return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
 
 
-def _merge(run: BookCommandRun) -> Result:
+def run_merge(run: BookCommandRun) -> Result:
     if run.values["into"] is True:
         return _merge_into(run)
     book = run.book
@@ -294,7 +294,7 @@ def _merge(run: BookCommandRun) -> Result:
     }
 
 
-def _diff(run: BookCommandRun) -> Result:
+def run_diff(run: BookCommandRun) -> Result:
     with _other_book(run) as first:
         if run.values["other"] is None:
             return _compared(run, run.book, first, "the book in use", str(run.path()))
@@ -317,7 +317,7 @@ def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, s
     return {**diff._asdict(), "examples": len(diff.examples), "text": lines}
 
 
-def _salvage(run: BookCommandRun) -> Result:
+def run_salvage(run: BookCommandRun) -> Result:
     path = run.path()
     salvaged = salvage(path, run.progress)
     run.books.use(registry.Opened(salvaged.book, None, registry.NATIVE, salvaged.notes), None)
@@ -326,19 +326,3 @@ def _salvage(run: BookCommandRun) -> Result:
         "lost": salvaged.lost,
         "text": [f"{path}: {_count(salvaged.book)} saved, {salvaged.lost} lost; book save FILE keeps them"],
     }
-
-
-WORK: dict[str, Work] = {
-    "new": _new,
-    "enumerate": _enumerate,
-    "load": _load,
-    "reopen": _reopen,
-    "save": _save,
-    "import": _import,
-    "export": _export,
-    "backup": _backup,
-    "undo": _undo,
-    "merge": _merge,
-    "diff": _diff,
-    "salvage": _salvage,
-}

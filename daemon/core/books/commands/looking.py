@@ -12,7 +12,7 @@ from desdaemon.book.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.book.reports.umigame import UmigameNumbers
 from desdaemon.book.storage.files import keeping_backups
-from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
@@ -33,7 +33,7 @@ FED = 1 << 17
 _LINES = 64
 
 
-def _show(run: BookCommandRun) -> Result:
+def run_show(run: BookCommandRun) -> Result:
     position = run.caller.positions[-1]
     player, opponent, black = position
     shown = report.show_lines(run.book, player, opponent, black=black)
@@ -43,7 +43,7 @@ def _show(run: BookCommandRun) -> Result:
     return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
 
 
-def _edits(run: BookCommandRun) -> Result:
+def run_edits(run: BookCommandRun) -> Result:
     most, book = run.number("count"), run.book
     old_entries = {edit.key: edit.before for edit in book.edits}
     shown: list[str] = []
@@ -60,7 +60,7 @@ def _edits(run: BookCommandRun) -> Result:
     return {"edits": count, "text": [*shown, f"{plural(count, 'score')} set by hand"]}
 
 
-def _info(run: BookCommandRun) -> Result:
+def run_info(run: BookCommandRun) -> Result:
     summary = report.summary(run.book, run.progress, reached=False)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(summary), *report.more_lines(run.book)]
     if run.books.store is not None and run.books.store.base is not None:
@@ -83,7 +83,7 @@ def _info(run: BookCommandRun) -> Result:
     }
 
 
-def _stats(run: BookCommandRun) -> Result:
+def run_stats(run: BookCommandRun) -> Result:
     summary = report.summary(run.book, run.progress)
     lines = ["empties  positions      links     leaves   finished"]
     lines += [
@@ -130,7 +130,7 @@ def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
             yield judged
 
 
-def _analyze(run: BookCommandRun) -> Result:
+def run_analyze(run: BookCommandRun) -> Result:
     game = list(_game(run))
     name = run.caller.settings.engine_name
     lines = edax.ANALYSIS_HEADER.splitlines()
@@ -140,7 +140,7 @@ def _analyze(run: BookCommandRun) -> Result:
     return {"plies": len(game), "text": [*lines, *edax.analysis_summary(game).splitlines()]}
 
 
-def _grade(run: BookCommandRun) -> Result:
+def run_grade(run: BookCommandRun) -> Result:
     grade = run.books.grade(*run.caller.position, run.progress)
     if not grade:
         run.book.table.need_all()
@@ -160,13 +160,13 @@ def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
     return lines
 
 
-def _lines(run: BookCommandRun) -> Result:
+def run_lines(run: BookCommandRun) -> Result:
     lines = _best_lines(run, run.number("count"))
     shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in lines]
     return {"lines": shown, "text": shown}
 
 
-def _umigame(run: BookCommandRun) -> Result:
+def run_umigame(run: BookCommandRun) -> Result:
     player, opponent, black = run.caller.positions[-1]
     book = run.book
     moves = book.moves_on(player, opponent)
@@ -193,7 +193,7 @@ def _umigame(run: BookCommandRun) -> Result:
     }
 
 
-def _extract(run: BookCommandRun) -> Result:
+def run_extract(run: BookCommandRun) -> Result:
     path = run.target()
     initial, moves = run.caller.initial, run.caller.moves
     lines = _best_lines(run, 10**6)
@@ -206,7 +206,7 @@ def _extract(run: BookCommandRun) -> Result:
     return {"lines": count, "text": [f"{path}: {plural(count, 'line')}"]}
 
 
-def _verify(run: BookCommandRun) -> Result:
+def run_verify(run: BookCommandRun) -> Result:
     book = run.book
     lines = []
     if run.values["repair"] is True:
@@ -235,7 +235,7 @@ def _verify(run: BookCommandRun) -> Result:
     }
 
 
-def _check(run: BookCommandRun) -> Result:
+def run_check(run: BookCommandRun) -> Result:
     book = run.book
     games = Games(run)
     totals, illegal = report.check_games(book, (game.moves for game in games), run.progress)
@@ -246,12 +246,12 @@ def _check(run: BookCommandRun) -> Result:
     return {"missing": totals.missing, "good": totals.good, "bad": totals.bad, "text": [*games.problems, line]}
 
 
-def _problem(run: BookCommandRun) -> Result:
+def run_problem(run: BookCommandRun) -> Result:
     lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.progress))
     return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
 
 
-def _feed_hash(run: BookCommandRun) -> Result:
+def run_feed_hash(run: BookCommandRun) -> Result:
     book, position = run.book, run.caller.position
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
@@ -259,20 +259,3 @@ def _feed_hash(run: BookCommandRun) -> Result:
     scores = list(known_scores(book, position, FED, run.progress))
     searcher.feed(*position, scores)
     return {"fed": len(scores), "text": [f"Book feed-hash...{len(scores)} positions"]}
-
-
-WORK: dict[str, Work] = {
-    "show": _show,
-    "edits": _edits,
-    "info": _info,
-    "stats": _stats,
-    "analyze": _analyze,
-    "grade": _grade,
-    "lines": _lines,
-    "umigame": _umigame,
-    "extract": _extract,
-    "verify": _verify,
-    "check": _check,
-    "problem": _problem,
-    "feed-hash": _feed_hash,
-}

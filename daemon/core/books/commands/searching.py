@@ -5,7 +5,7 @@ from __future__ import annotations
 from desdaemon.book.editing import game_results
 from desdaemon.book.editing.add import add_positions, fix
 from desdaemon.book.editing.rounds import CommandOutcome
-from desdaemon.core.books.command_run import BookCommandRun, Work
+from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.scores import seen_by_black
@@ -29,7 +29,7 @@ def result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: o
     }
 
 
-def _store(run: BookCommandRun) -> Result:
+def run_store(run: BookCommandRun) -> Result:
     # The last position first, as in Edax.
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
@@ -60,18 +60,11 @@ def _count(run: BookCommandRun, result: Result) -> None:
     result["text"].insert(0, f"Game counted in {plural(counted, 'position')}: {winner}")
 
 
-def _fix(run: BookCommandRun) -> Result:
+def run_fix(run: BookCommandRun) -> Result:
     return result_of(run, "fix", fix(run.book, run.worker()))
 
 
-def _negamax(run: BookCommandRun) -> Result:
+def run_negamax(run: BookCommandRun) -> Result:
     run.book.forget_state()
     changed = run.book.negamax(threads=run.worker().threads, progress=run.progress)
     return {"changed": changed, "text": [f"Negamaxing book...done: {plural(changed, 'position')} changed"]}
-
-
-WORK: dict[str, Work] = {
-    "store": _store,
-    "fix": _fix,
-    "negamax": _negamax,
-}
