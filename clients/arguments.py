@@ -47,9 +47,9 @@ def write_text(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
     except (OSError, KeyboardInterrupt) as error:
+        if isinstance(error, OSError) and platform.reader_left(error):
+            raise BrokenPipeError(error.errno, error.strerror) from None
         # Otherwise Python tries to write the rest again at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, KeyboardInterrupt):

@@ -18,7 +18,7 @@ from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SWITCHES, find_sub_command
 from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.rows import SubCommand, load
-from desdaemon.protocol.system import interpreter, logs
+from desdaemon.protocol.system import interpreter, logs, platform
 
 from . import INTERRUPTED
 from .arguments import UnusableFile, UsageError, configured
@@ -136,7 +136,7 @@ def _lost_output(error: OSError) -> int:
     Returns the exit status.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if not isinstance(error, BrokenPipeError):
+    if not platform.reader_left(error):
         _refuse(f"standard output: {error.strerror}", UNUSABLE)
     return UNUSABLE
 

@@ -340,7 +340,7 @@ def run_beside_signals(
             outcome.append(work())
         except OSError as error:
             # Nobody reads the answers any more, or they cannot be written.
-            if not isinstance(error, BrokenPipeError):
+            if not platform.reader_left(error):
                 output.error(f"desdaemon: {error.filename or 'standard output'}: {error.strerror}")
             outcome.append(UNUSABLE)
         except Exception:

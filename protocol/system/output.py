@@ -6,6 +6,8 @@ import os
 import select
 import threading
 
+from . import platform
+
 MOST_WAITING = 1 << 20
 """Most bytes that wait to be written."""
 CLOSE_S = 1.0
@@ -45,7 +47,7 @@ class UnreadOutput:
         """Take a text, or drop it. Raises `OSError` if an earlier one could not be written, as on a full disk."""
         data = text.encode("utf-8", "backslashreplace")
         with self._changed:
-            if self._failure and not isinstance(self._failure, BrokenPipeError):
+            if self._failure and not platform.reader_left(self._failure):
                 raise self._failure
             if self._failure or self._ended:
                 return
@@ -61,7 +63,7 @@ class UnreadOutput:
             self._ended = True
             self._changed.notify_all()
         self._thread.join(CLOSE_S)
-        if self._failure and not isinstance(self._failure, BrokenPipeError):
+        if self._failure and not platform.reader_left(self._failure):
             raise self._failure
 
     def _write(self) -> None:

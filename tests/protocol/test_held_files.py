@@ -201,3 +201,10 @@ def test_files_are_opened_as_every_system_needs_it(path: Path) -> None:
         if isinstance(node, ast.Call) and path.parent == ROOT / "book" / "storage":
             # The book's files are replaced while others read them.
             assert not (isinstance(node.func, ast.Attribute) and node.func.attr == "open"), f"line {node.lineno}"
+
+
+def test_a_reader_that_has_left_is_told_from_other_failures(windows: ModuleType) -> None:
+    gone, full = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.ENOSPC, "No space left on device")
+    file = OSError(errno.EINVAL, "Invalid argument", "a:b.book")
+    assert [windows.reader_left(error) for error in (gone, full, file, BrokenPipeError())] == [True, False, False, True]
+    assert [platform.reader_left(error) for error in (full, file, BrokenPipeError())] == [False, False, True]

@@ -47,6 +47,11 @@ def open_inside(folder: str, name: str) -> int:
         os.close(descriptor)
 
 
+def reader_left(error: OSError) -> bool:
+    """Return whether a write failed because nobody reads the pipe any more."""
+    return isinstance(error, BrokenPipeError)
+
+
 def names_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file can have this name: false for the names that the system keeps for devices and the like."""
     return True

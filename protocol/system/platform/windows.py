@@ -55,6 +55,11 @@ def open_inside(folder: str, name: str) -> int:
     return open_file(path, os.O_RDONLY)
 
 
+def reader_left(error: OSError) -> bool:
+    """Return whether a write failed because nobody reads the pipe any more: the C library calls that EINVAL."""
+    return isinstance(error, BrokenPipeError) or (error.errno == errno.EINVAL and error.filename is None)
+
+
 def names_file(path: str | os.PathLike[str]) -> bool:
     """False for what names no file, or not the one that the user means: devices, also with a suffix, a colon, which
     begins a stream of a file, a drive without a folder, a dot or blank at the end.
