@@ -267,21 +267,39 @@ class DialogueProtocol(NamedTuple):
     status: str = ""
 
 
-class BookFormat(NamedTuple):
-    """A format of books that are mapped and only read. Its files begin with the bytes ``magic``; a book is written so
-    where the file's name ends in ``ending``.
+BOUNDS, PATHS, WIDE_PATHS, SETTINGS, SCORES = "bounds", "paths", "wide-paths", "settings", "scores"
+LEVELS, LEAF_LEVELS, HAND, RULE = "levels", "leaf-levels", "hand", "rule"
+BOOK_CONTENT = frozenset((BOUNDS, PATHS, WIDE_PATHS, SETTINGS, SCORES, LEVELS, LEAF_LEVELS, HAND, RULE))
+"""What a format of books may keep beside boards and leaves: bounds; path counts, and those above 2^32 - 1; level, depth
+and errors of the book; scores that do not follow from leaves; levels of both scales; levels of leaves; which scores
+were set by hand; the rule of scores. Results of games only desdaemon's own format keeps.
+"""
 
-    ``open``, ``read`` and ``write`` name functions, ``module:function``. The first gets path and progress, and returns
-    a book over the mapped file and a digest of the file, of 16 bytes; ``read`` gets the same and returns a book in
-    memory. Both raise `Unreadable`. ``write`` gets path, book in memory and progress, and raises `WriteFailed`.
+
+class BookFormat(NamedTuple):
+    """A format of books other than desdaemon's own.
+
+    Its files begin with the bytes ``magic``; one that no format's bytes tell is of the format with its name's ending. A
+    book is written so where the file's name ends in one of ``endings``. Files with ``old`` endings are only read.
+
+    ``read`` and ``write`` name functions, ``module:function``. The first gets path, level of positions without one, and
+    progress; it returns an `ImportedBook` and raises `Unreadable`. ``write`` gets path, book and progress; it returns
+    remarks about what other programs will find, and raises `WriteFailed` and `BookError`. Files with ``open`` are
+    mapped and only read: its function gets path and progress, and returns a book over the file and a digest of 16
+    bytes.
+
+    ``keeps`` is what of `BOOK_CONTENT` a file holds. Without rule and levels of both scales it has those of ``rule``.
     """
 
     name: str
-    ending: str
+    endings: tuple[str, ...]
     magic: bytes
-    open: str
     read: str
     write: str
+    keeps: frozenset[str]
+    rule: str = "edax"
+    old: tuple[str, ...] = ()
+    open: str = ""
 
 
 class OpeningLists(NamedTuple):

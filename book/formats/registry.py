@@ -16,7 +16,7 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
-from desdaemon.book.layout import FINISHED, LINKED, OPEN
+from desdaemon.book.layout import LINKED
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.files import content
@@ -24,24 +24,26 @@ from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, is_overlay
 from desdaemon.book.storage.overlay import base_of as base_of
 from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
-from desdaemon.protocol.rows import load as satellite_function
+from desdaemon.protocol.rows import BookFormat
+from desdaemon.protocol.rows import load as loaded
 from desdaemon.protocol.satellites import present
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import UTF_16, stand_in
 
-from . import edax, egaroucid, text
-from .losses import EDAX as EDAX
-from .losses import EGAROUCID as EGAROUCID
-from .losses import TEXT as TEXT
+from . import ImportedBook, text
 from .losses import assumed_by_reading, lost_by_writing
 
 NATIVE = "native"
 OVERLAY = "overlay"
 """The changes of a book that lies over another one (`desdaemon.book.storage.overlay`)."""
 
-_NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
-MAPPED = {form.name: form for satellite in present() for form in satellite.book_formats}
-"""The formats of satellites by name: their files are mapped and only read."""
+TEXT = "text"
+_TEXT = BookFormat(
+    TEXT, (".txt", ".txt.xz"), b"", "desdaemon.book.formats.text:read", "desdaemon.book.formats.text:write", frozenset()
+)
+FORMATS = {kind.name: kind for kind in (*(kind for one in present() for kind in one.book_formats), _TEXT)}
+"""The formats other than our own by name: those of satellites, then Edax's text, which ships with the program."""
+
 _HEAD = 1 << 16
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
@@ -54,7 +56,7 @@ SHIPPED_REFUSAL = "built in: book save FILE makes a copy that can be changed"
 
 
 MAPPED_REFUSAL = "book-overlay takes changes in front of it, book import reads it to be changed"
-"""Why a file of a format in `MAPPED` takes no changes."""
+"""Why a file that is mapped and only read takes no changes."""
 
 
 def shipped() -> Path:
@@ -65,13 +67,9 @@ def shipped() -> Path:
 
 
 def format_by_name(path: Path) -> str:
-    """Return the format for a file of this name, by its ending .dat, .egbk3, .txt, .txt.xz or one of `MAPPED`, else
-    `NATIVE`.
-    """
-    if text.packed_by_name(path):
-        return TEXT
-    endings = _NAMES | {form.ending: form.name for form in MAPPED.values()}
-    return endings.get(path.suffix.lower(), NATIVE)
+    """Return the format in which a file of this name is written, by its ending, else `NATIVE`."""
+    name = path.name.lower()
+    return next((kind.name for kind in FORMATS.values() if name.endswith(kind.endings)), NATIVE)
 
 
 def format_by_content(path: Path) -> str:
@@ -93,13 +91,9 @@ def format_by_content(path: Path) -> str:
         return NATIVE
     if is_overlay(head):
         return OVERLAY
-    for form in MAPPED.values():
-        if head.startswith(form.magic):
-            return form.name
-    if head.startswith(edax.MAGIC):
-        return EDAX
-    if head.startswith(egaroucid.MAGIC):
-        return EGAROUCID
+    for kind in FORMATS.values():
+        if kind.magic and head.startswith(kind.magic):
+            return kind.name
     if head.startswith(UTF_16):
         raise Unreadable(path, 0, "this is UTF-16: save it as UTF-8")
     if what := stand_in(head):
@@ -107,10 +101,12 @@ def format_by_content(path: Path) -> str:
     line = head.removeprefix(BOM_UTF8).partition(b"\n")[0]
     if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):
         return TEXT
-    by_name = {".egbk": EGAROUCID, ".egbk2": EGAROUCID, **_NAMES}.get(path.suffix.lower())
-    if by_name is None:
-        raise Unreadable(path, 0, "not a book: neither desdaemon's own, nor Edax's, nor Egaroucid's, nor a text export")
-    return by_name
+    name = path.name.lower()
+    by_name = (kind.name for kind in FORMATS.values() if name.endswith((*kind.endings, *kind.old)))
+    if found := next(by_name, None):
+        return found
+    known = ", ".join(kind.endings[0] for kind in FORMATS.values())
+    raise Unreadable(path, 0, f"not a book: neither desdaemon's own, nor one of these formats: {known}")
 
 
 class LoadedBook(NamedTuple):
@@ -135,23 +131,16 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
         assert opened.store is not None
         opened.store.close()
         return LoadedBook(opened.book.in_memory(progress), NATIVE, opened.notes)
-    if kind in MAPPED:
-        return LoadedBook(satellite_function(MAPPED[kind].read)(path, progress), kind, [])
     if kind == NATIVE:
         return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])
-    if kind == EDAX:
-        read = edax.read(path, progress)
-    elif kind == EGAROUCID:
-        read = egaroucid.read(path, level=level, progress=progress)
-    else:
-        read = text.read(path, progress)
+    read: ImportedBook = loaded(FORMATS[kind].read)(path, level, progress)
     notes = []
     if read.duplicates:
-        done = "merged" if kind == EGAROUCID else "dropped"
+        done = "merged" if read.merged else "dropped"
         notes.append(f"{path}: {done} {plural(read.duplicates, 'repeated position')}")
     if read.passes:
         notes.append(f"{path}: made positions of {plural(read.passes, 'forced pass')}")
-    return LoadedBook(read.book, kind, notes, assumed_by_reading(read.book.options, kind))
+    return LoadedBook(read.book, kind, notes, assumed_by_reading(read.book.options, FORMATS[kind]))
 
 
 class Opened(NamedTuple):
@@ -188,12 +177,12 @@ def _open_over(
     if kind == NATIVE:
         below = open_store(base, read_only=True, progress=progress)
         book, mark, assumed, notes = below.book, below.mark, "", [*below.notes]
-    elif kind in MAPPED:
+    elif FORMATS[kind].open:
         below, assumed, notes = None, "", []
-        book, mark = satellite_function(MAPPED[kind].open)(base, progress)
+        book, mark = loaded(FORMATS[kind].open)(base, progress)
     else:
-        loaded, below = load(base, level=level, progress=progress), None
-        book, assumed, notes = loaded.book, loaded.assumed, loaded.notes
+        read, below = load(base, level=level, progress=progress), None
+        book, assumed, notes = read.book, read.assumed, read.notes
         mark = hashlib.blake2b(content(base, progress).data, digest_size=MARK_BYTES).digest()
     try:
         store: Overlay = open_overlay(
@@ -225,14 +214,14 @@ def open_any(
         return _open_over(overlay, path, level, read_only=None, progress=progress)
     if kind == OVERLAY:
         return _open_over(path, None, level, read_only=None, progress=progress)
-    if kind in MAPPED:
+    if kind != NATIVE and FORMATS[kind].open:
         await_kernels(progress)
-        book, _ = satellite_function(MAPPED[kind].open)(path, progress)
+        book, _ = loaded(FORMATS[kind].open)(path, progress)
         return Opened(book, None, kind, [], refusal=MAPPED_REFUSAL)
     if kind != NATIVE:
-        loaded = load(path, level=level, progress=progress)
+        read = load(path, level=level, progress=progress)
         refusal = SHIPPED_REFUSAL if path == SHIPPED else ""
-        return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed, refusal)
+        return Opened(read.book, None, read.format, read.notes, read.assumed, refusal)
     await_kernels(progress)
     store = open_store(path, read_only=None, progress=progress)
     notes = list(store.notes)
@@ -270,7 +259,7 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
         kind = unnamed
     book = book.in_memory(progress)
     # Counted first, because a cancellation must not come after the writing.
-    lost = lost_by_writing(book, kind, progress) if kind != NATIVE else ""
+    lost = lost_by_writing(book, FORMATS[kind], progress) if kind != NATIVE else ""
     with overwriting(path):
         notes = _written(kind, path, book, progress)
     return Saved(kind, notes, lost)
@@ -278,34 +267,20 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 def _written(kind: str, path: Path, book: Book, progress: ProgressCallback) -> list[str]:
     """Write a book in a format; return remarks about what other programs, or later commands, will find."""
-    notes: list[str] = []
-    if kind == EDAX:
-        rows = book.faults(progress)
-        rows = rows[rows[:, 1] == OPEN, 0]
-        missing = int(np.count_nonzero(book.table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
-        edax.write(path, book, progress)
-        if missing:
-            notes.append(
-                f"{path}: {plural(missing, 'position')} without a leaf, which Edax reports as wrong: fix the book first"
-            )
-    elif kind == EGAROUCID:
-        egaroucid.write(path, book, progress)
-    elif kind == TEXT:
-        text.write(path, book, progress)
-    elif kind in MAPPED:
-        satellite_function(MAPPED[kind].write)(path, book, progress)
-    else:
-        linked = np.empty(0, np.int64) if book.complete else book.faults(progress)
-        linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
-        _write_native(path, book, progress)
-        if len(linked):
-            entry = book.table.entry(int(linked[0]))
-            board = discs_text(entry.player, entry.opponent)
-            notes.append(
-                f"{path}: {len(linked)} leaves lead into the book, such as {text.move_name(entry.leaf_move).lower()} "
-                f"of {board} X: fix or negamax drops them, as their moves are links"
-            )
-    return notes
+    if kind != NATIVE:
+        remarks: list[str] = loaded(FORMATS[kind].write)(path, book, progress)
+        return remarks
+    linked = np.empty(0, np.int64) if book.complete else book.faults(progress)
+    linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
+    _write_native(path, book, progress)
+    if not len(linked):
+        return []
+    entry = book.table.entry(int(linked[0]))
+    board = discs_text(entry.player, entry.opponent)
+    return [
+        f"{path}: {len(linked)} leaves lead into the book, such as {text.move_name(entry.leaf_move).lower()} "
+        f"of {board} X: fix or negamax drops them, as their moves are links"
+    ]
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:

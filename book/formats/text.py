@@ -240,7 +240,7 @@ def _pieces(stream: BufferedReader) -> Iterator[bytes]:
             yield text
 
 
-def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
+def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read Edax's text form, boards in any orientation, and run negamax. Raises `Unreadable`, which names the line.
 
     Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
@@ -295,8 +295,8 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
             yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
 
 
-def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write the text form, packed if the name says so; return the number of positions. Raises `WriteFailed`."""
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
+    """Write the text form, packed if the name says so; there is nothing to remark. Raises `WriteFailed`."""
     with replacing(path) as stream:
         if packed_by_name(path):
             for part in _packed(book, progress):
@@ -304,7 +304,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
         else:
             for line in lines(book, progress):
                 stream.write(line.encode() + b"\n")
-    return len(book)
+    return []
 
 
 def _packed(book: Book, progress: ProgressCallback) -> Iterator[bytes]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from desdaemon.protocol.rows import BookFormat, Satellite
+from desdaemon.protocol.rows import BOOK_CONTENT, BookFormat, Satellite
 
 SATELLITE = Satellite(
     book_formats=(
         BookFormat(
             "packed",
-            ".packed",
+            (".packed",),
             b"DESPACK\n",
-            "desdaemon.book.packed.table:open_mapped",
             "desdaemon.book.packed.table:read",
             "desdaemon.book.packed.table:write",
+            BOOK_CONTENT,
+            open="desdaemon.book.packed.table:open_mapped",
         ),
     ),
 )

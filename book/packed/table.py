@@ -18,6 +18,7 @@ from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, without_counts
 from desdaemon.book.errors import Damaged, ReadOnly
+from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import PACKED_ROW, WORD
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
@@ -163,12 +164,14 @@ def open_mapped(path: Path, progress: ProgressCallback = no_progress) -> tuple[B
     return Book(file.header.options, PackedTable(file), settled=True, complete=True), file.header.mark
 
 
-def read(path: Path, progress: ProgressCallback = no_progress) -> Book:
-    """Return a book in memory with the positions of a packed file, path counts computed. Raises `Unreadable`."""
-    return open_mapped(path)[0].in_memory(progress)
+def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
+    """Return a book in memory with the positions of a packed file, path counts computed. Its positions have levels of
+    their own. Raises `Unreadable`.
+    """
+    return ImportedBook(open_mapped(path)[0].in_memory(progress))
 
 
-def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
     """Write a book as a packed file. The same positions and options give the same bytes. Raises `WriteFailed`."""
     book.catch_up(progress=progress)
     keys = np.concatenate([np.empty((0, 2), np.uint64), *(keys_of(chunk) for chunk in book.table.chunks())])
@@ -178,3 +181,4 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> N
             rows = order[start : start + CHUNK_ROWS]
             writer.add(keys[rows], without_counts(book.table.records(rows)))
             progress("write", start, len(order))
+    return []

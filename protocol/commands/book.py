@@ -48,6 +48,9 @@ _GAMES_COUNTED = Field("counted", "int", "Games counted that were not before.", 
 _GAMES_KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
 _LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
+_ENDINGS = [ending for one in satellites.present() for kind in one.book_formats for ending in kind.endings]
+_NAMES = ", ".join((*_ENDINGS, ".txt", ".txt.xz"))
+
 BOOK_COMMANDS = (
     # The book and its file
     editor_command(
@@ -93,7 +96,7 @@ BOOK_COMMANDS = (
     editor_command(
         "save",
         (file_name("File to write; the book's own unless given.", required=False),),
-        "Write the book in the format of the name: .dat, .egbk3, .packed, .txt, .txt.xz, or else desdaemon's own.",
+        f"Write the book in the format of the name: {_NAMES}, or else desdaemon's own.",
         role=ADMIN,
         handler=f"{_LOADING}:run_save",
     )._replace(saves=True),
@@ -108,7 +111,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "export",
         (file_name("Where to."),),
-        "Write a copy; as Edax's text, packed as .txt.xz, unless the name says .dat, .egbk3 or .packed.",
+        "Write a copy in the format of the name; as Edax's text, packed as .txt.xz, unless it says another.",
         long=True,
         role=ADMIN,
         saves=True,

@@ -22,7 +22,7 @@ from test_xot import LINES, listed
 from toys import create_store
 
 from desdaemon.book.book import Book
-from desdaemon.book.formats import edax
+from desdaemon.book.formats import registry
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import open_store
@@ -543,7 +543,7 @@ def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.Cap
     assert command.main(arguments) == 1
     assert "expected the numbers of the games that are counted" in capsys.readouterr().err
     export = tmp_path / "b.dat"
-    edax.write(export, new)
+    registry.save(export, new)
     content = export.read_bytes()
     for file, complaint in ((export, "not a book of our own format"), (tmp_path / "none.book", "No such file")):
         assert command.main([*sides, "--games", "2", "--book-results", str(file)]) == 1

@@ -9,12 +9,11 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from checkout import ROOT
-from test_book_edax import undated
 from test_book_grow import reference_deviate
-from toys import canonical, contents, game_positions
+from toys import canonical, contents, game_positions, undated
 
 from desdaemon.book.book import Book
-from desdaemon.book.formats import edax
+from desdaemon.book.formats import registry
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.commands import games
@@ -31,7 +30,7 @@ def boards(book: Book) -> set[tuple[int, int]]:
 
 
 def read(path: Path) -> Book:
-    return edax.read(path).book
+    return registry.load(path).book
 
 
 # ------------------------------------------------------------------------------------------------ Edax's books

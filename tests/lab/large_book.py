@@ -21,17 +21,18 @@ import numpy as np
 from synthetic_book import synthetic_book
 from toys import create_store
 
+from desdaemon.book.bench.cli import own_folder, show
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.edax import file as edax
 from desdaemon.book.editing.add import fix
 from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import BookError, within
-from desdaemon.book.formats import ImportedBook, edax
+from desdaemon.book.formats import ImportedBook
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.layout import PASS
 from desdaemon.book.record import START
-from desdaemon.book.reports.bench import own_folder, show
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.arena import ARENA
 from desdaemon.book.storage.store import Store, open_store

@@ -44,7 +44,8 @@ ORDER = """
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
     engine.training.count  cluster  batches  engine.people  engine.reasons
-    book.explorer  book.growth  book.judge  book.packed  book.site  guis  clients.mcp  clients.http_api  extras
+    book.edax  book.egaroucid  book.packed  book.bench
+    book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
     __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.

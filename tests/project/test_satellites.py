@@ -42,6 +42,7 @@ USES = {
     "cluster": {"engine.training"},
     "engine.people": {"engine.training"},
     "clients.http_api": {"clients.web"},
+    "book.bench": {"book.edax", "book.egaroucid"},
     "book.judge": {"clients.match"},
 }
 """The satellites that use others, for labels by a cluster, the fit of people's moves, an API on the gateway, the score

@@ -28,7 +28,7 @@ FEATURES = {
     "cluster": (r"\bcluster\b", "daemon/cluster/", 3),
     "batches": (r"analyze\.batch|batch\.(results|forget)|batches: int|desdaemon\.batches", "daemon/batches/", 3),
     "matches": (r"clients\.match\b", "clients/match/", 1),
-    "formats of books": (r"book\.formats\b|from \.\.formats\b", "book/formats/", 7),
+    "formats of books": (r"book\.(edax|egaroucid)\b|\begbk|\bdat_|book\.dat\b", "book/(edax|egaroucid)/", 8),
     "explorer": (r"explorer|games\.get|games-file|GamesIndex", "explorer", 3),
     "openings of XOT": (r"\bxot\b", "clients/gamefiles/", 2),
     "packed books": (r"book\.packed\b|PACKED_PAGE|known_row|packed_find|, \.packed|or \.packed", "packed", 6),

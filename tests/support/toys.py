@@ -144,3 +144,8 @@ def dat_file(path: Path, records: bytes, count: int, *, version: int = 4, magic:
     head = struct.pack("<8sBBhBBBBBBiiiiii", magic, version, 6, 2026, 1, 2, 3, 4, 5, 0, 1, 50, 2, 1, 0, count)
     path.write_bytes(head + records)
     return path
+
+
+def undated(content: bytes) -> bytes:
+    """Return the content of a book.dat without the date in its header."""
+    return content[:10] + content[17:]

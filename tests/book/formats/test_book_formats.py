@@ -1,21 +1,19 @@
 """Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
 
 import lzma
-import struct
 import threading
 from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, create_store, dat_file, dat_record, game_positions, small_book, spread, toy
+from toys import contents, create_store, dat_file, dat_record, game_positions, small_book, spread, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.editing.add import add_positions, enumerate_book, fix
+from desdaemon.book.editing.add import add_positions, enumerate_book
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import BookError, Unreadable
-from desdaemon.book.formats import edax, egaroucid, registry, text
-from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_MOVE
-from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.formats import registry, text
+from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.storage.store import open_store
@@ -24,10 +22,6 @@ from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.system import platform
 
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
-
-
-def read_dat(path: Path) -> Book:
-    return edax.read(path).book
 
 
 def test_packed_text_is_the_text(tmp_path: Path) -> None:
@@ -73,13 +67,14 @@ def whole_games(count: int = 3) -> Book:
     return book
 
 
+@pytest.mark.needs("book.edax")
 def test_import_and_export_of_edaxs_text(edax_books: Path, tmp_path: Path) -> None:
     for name, binary in TEXTS.items():
-        book = read_dat(edax_books / binary)
+        book = registry.load(edax_books / binary).book
         imported = text.read(edax_books / name)
         assert imported.duplicates == 0
         assert contents(imported.book) == contents(book)
-        assert text.write(tmp_path / name, book) == len(book)
+        text.write(tmp_path / name, book)
         assert (tmp_path / name).read_bytes() == (edax_books / name).read_bytes()
 
 
@@ -146,194 +141,8 @@ def test_an_empty_text_is_no_book(tmp_path: Path) -> None:
         text.read(tmp_path / "b.txt")
 
 
-# ---------------------------------------------------------------------------------------------------- Egaroucid
-
-
-def record3(
-    player: int, opponent: int, score: int = 3, level: int = 21, lines: int = 1, leaf: bytes = b"\x01\x13\x15"
-) -> bytes:
-    return struct.pack("<QQbbI", player, opponent, score, level, lines) + leaf
-
-
-def egbk3(path: Path, *records: bytes, count: int | None = None) -> Path:
-    path.write_bytes(b"DICUORAGE\x03" + struct.pack("<i", len(records) if count is None else count) + b"".join(records))
-    return path
-
-
-def test_the_empty_book_of_the_distribution(shared_data: Path, tmp_path: Path) -> None:
-    sample = shared_data / "egaroucid-empty.egbk3"
-    if not sample.exists():
-        pytest.skip("the optional sample is not here")
-    loaded = egaroucid.read(sample)
-    assert len(loaded.book) == 1
-    assert egaroucid.write(tmp_path / "b.egbk3", loaded.book) == 1
-    assert (tmp_path / "b.egbk3").read_bytes() == sample.read_bytes()
-
-
-def test_every_field_comes_back(tmp_path: Path) -> None:
-    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
-    path = egbk3(
-        tmp_path / "a.egbk3",
-        record3(*START, level=70, lines=4_000_000_000, leaf=b"\x82\x41\xff"),
-        record3(*after, score=-64, level=-1, leaf=b"\x82\x7d\xff"),
-    )
-    book = egaroucid.read(path).book
-    entry = book.entry(*START)
-    assert (entry.score, entry.level, entry.lines, entry.human) == (3, 70, 4_000_000_000, True)
-    assert not entry.has_leaf
-    assert book.options.rule is Rule.EGAROUCID
-    egaroucid.write(tmp_path / "b.egbk3", book)
-    assert (tmp_path / "b.egbk3").read_bytes() == path.read_bytes()
-    store = create_store(tmp_path / "b.book", book)
-    assert store.book.entry(*START).flags == HUMAN | EGAROUCID_LEVELS
-    store.close()
-
-
-def test_edax_to_egaroucid_and_back_keeps_every_value(tmp_path: Path) -> None:
-    book = whole_games()
-    kinds = {int(kind) for kind in book.table.kinds()}
-    assert {1, 2} <= kinds
-    first, second, third = (tmp_path / name for name in ("a.egbk3", "b.dat", "c.egbk3"))
-    egaroucid.write(first, book)
-    loaded = egaroucid.read(first)
-    assert loaded.passes > 0
-    assert scores(loaded.book) == scores(book)
-    registry.save(second, loaded.book)
-    again = read_dat(second)
-    assert scores(again) == scores(book)
-    egaroucid.write(third, again)
-    assert third.read_bytes() == first.read_bytes()
-
-
-def test_finished_games_from_egaroucid_have_their_leaf_in_edaxs_file(edax_books: Path, tmp_path: Path) -> None:
-    edaxs = registry.load(edax_books / "E1_pass.dat").book
-    registry.save(tmp_path / "a.egbk3", edaxs)
-    assert registry.save(tmp_path / "b.dat", registry.load(tmp_path / "a.egbk3").book).notes == []
-    back = registry.load(tmp_path / "b.dat").book
-    finished = [entry for entry in contents(edaxs) if entry.leaf_move == NO_MOVE and entry.leaf_score >= -64]
-    assert len(finished) == 3
-    for entry in contents(edaxs):
-        found = back.entry(*entry[:2])
-        assert (found.score, found.leaf_move, found.leaf_score) == (entry.score, entry.leaf_move, entry.leaf_score)
-
-
-def test_a_pass_leaf_becomes_the_position_after_it(edax_books: Path, tmp_path: Path) -> None:
-    book = read_dat(edax_books / "F1_passleaf.dat")
-    egaroucid.write(tmp_path / "a.egbk3", book)
-    loaded = egaroucid.read(tmp_path / "a.egbk3")
-    assert (len(loaded.book), loaded.passes) == (len(book) + 1, 1)
-    known = scores(book)
-    assert {key: score for key, score in scores(loaded.book).items() if key in known} == known
-
-
-def test_line_counts_are_positions_by_path() -> None:
-    book = small_book(depth=3)
-    spread(book, 60)
-    counts = egaroucid.line_counts(book)
-
-    def count(player: int, opponent: int) -> int:
-        return 1 + sum(count(*book.table.entry(row)[:2]) for _, row in book.table.links(player, opponent) if row >= 0)
-
-    for row, found in enumerate(counts.tolist()):
-        assert found == count(*book.table.entry(row)[:2])
-
-
-@pytest.mark.parametrize(
-    ("record", "byte", "problem"),
-    [
-        (record3(START[0], START[0]), 0, "both sides"),
-        (record3(1, 2), 0, "centre"),
-        (record3(*START, score=65), 16, "value"),
-        (record3(*START, level=61), 17, "level"),
-        (record3(*START, leaf=b"\x01\x42\x15"), 23, "move"),
-        (record3(*START, leaf=b"\x45\x13\x15"), 22, "value"),
-        (record3(*START, leaf=b"\x01\x13\x3e"), 24, "level"),
-    ],
-)
-def test_bad_egbk3_records(record: bytes, byte: int, problem: str, tmp_path: Path) -> None:
-    path = egbk3(tmp_path / "b.egbk3", record3(*START), record)
-    with pytest.raises(Unreadable, match=problem) as caught:
-        egaroucid.read(path)
-    assert caught.value.offset == 14 + 25 + byte
-
-
-def test_bad_egaroucid_files(tmp_path: Path) -> None:
-    path = tmp_path / "b.egbk3"
-    whole = egbk3(path, record3(*START), record3(*START)).read_bytes()
-    for size in range(len(whole)):
-        path.write_bytes(whole[:size])
-        with pytest.raises(Unreadable):
-            egaroucid.read(path)
-    with pytest.raises(Unreadable, match="2147483647"):
-        egaroucid.read(egbk3(path, record3(*START), count=(1 << 31) - 1))
-    with pytest.raises(Unreadable, match="-1"):
-        egaroucid.read(egbk3(path, record3(*START), count=-1))
-    path.write_bytes(b"DICUORAGE\x04" + bytes(4))
-    with pytest.raises(Unreadable, match="version 4"):
-        egaroucid.read(path)
-
-
-def test_repeated_positions_take_the_higher_level(tmp_path: Path) -> None:
-    path = egbk3(
-        tmp_path / "b.egbk3",
-        record3(*START, score=1, level=20, leaf=b"\x01\x13\x05"),
-        record3(*START, score=2, level=10, leaf=b"\x02\x1a\x06"),
-    )
-    loaded = egaroucid.read(path)
-    assert loaded.duplicates == 1
-    entry = loaded.book.entry(*START)
-    assert (entry.score, entry.level, entry.leaf_move, entry.leaf_score) == (1, 20, 0x1A, 2)
-
-
-@pytest.mark.parametrize("image", range(8))
-def test_boards_in_any_image_are_the_same_book(image: int, tmp_path: Path) -> None:
-    board = referee.play(referee.play(referee.start(), 19), 18)
-    turned = referee.to_bits(referee.symmetries(board)[image])
-    book = egaroucid.read(egbk3(tmp_path / "b.egbk3", record3(*turned, score=-4, lines=7))).book
-    entry = book.entry(*canonical(*turned))
-    assert (entry.score, entry.level, entry.lines) == (-4, 21, 7)
-    # As in Egaroucid, a leaf is not turned with its board.
-    assert (entry.leaf_move, entry.leaf_score, entry.leaf_level) == (0x13, 1, 0x15)
-
-
-@pytest.mark.parametrize(("level", "lower", "upper"), [(21, 1, 5), (20, 2, 6), (60, 3, 3), (70, 3, 3), (-1, 2, 6)])
-def test_bounds_are_those_of_the_level_before_any_negamax(level: int, lower: int, upper: int, tmp_path: Path) -> None:
-    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
-    path = egbk3(tmp_path / "b.egbk3", record3(*after, level=level, leaf=b"\x82\x7d\xff"))
-    entry = egaroucid.read(path).book.entry(*after)
-    book = egaroucid.read(path).book
-    book.negamax()
-    assert entry[6:9] == book.entry(*after)[6:9]
-    assert (entry.score, entry.lower, entry.upper) == (3, lower, upper)
-
-
-@pytest.mark.parametrize("width", [1, 4])
-def test_egbk2_with_either_width_of_the_link_count(width: int, tmp_path: Path) -> None:
-    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
-    body = struct.pack("<QQbb", *START, 2, 15) + (4).to_bytes(width, "little") + bytes(8)
-    body += struct.pack("<QQbb", after[0], after[1], -2, 16) + (0).to_bytes(width, "little")
-    path = tmp_path / "b.egbk2"
-    path.write_bytes(b"DICUORAGE\x02" + struct.pack("<i", 2) + body)
-    book = egaroucid.read(path).book
-    assert scores(book) == {START: 2, after: -2}
-    assert book.options.level == 16
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(Unreadable, match="do not fit"):
-        egaroucid.read(path)
-
-
-def test_egbk_stores_the_other_sides_value(tmp_path: Path) -> None:
-    path = tmp_path / "b.egbk"
-    mirrored = START[1], START[0]
-    path.write_bytes(struct.pack("<i", 1) + struct.pack("<QQB", *mirrored, 64 + 5))
-    book = registry.load(path, level=7).book
-    assert scores(book) == {START: -5}
-    assert book.entry(*START).level == 7
-    path.write_bytes(path.read_bytes() + b"\0")
-    with pytest.raises(Unreadable, match="17 bytes"):
-        egaroucid.read(path)
-
-
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -> None:
     book = small_book()
     spread(book, 2)
@@ -354,16 +163,6 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
     assert loaded.notes
     with create_store(tmp_path / "s.book", book), pytest.raises(BookError, match="locked"):
         registry.save(tmp_path / "s.book", book)
-
-
-def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
-    path = egbk3(tmp_path / "a.egbk3", record3(*START, leaf=b"\x82\x7d\xff"))
-    book = registry.load(path).book
-    assert "1 position without a leaf" in registry.save(tmp_path / "a.dat", book).notes[0]
-    book.options = book.options._replace(rule=Rule.EDAX)
-    fix(book, Worker(toy))
-    assert registry.save(tmp_path / "a.dat", book).notes == []
-    assert not len(read_dat(tmp_path / "a.dat").faults())
 
 
 def test_an_unfixed_book_saved_as_our_own_says_which_leaves_are_links(tmp_path: Path) -> None:

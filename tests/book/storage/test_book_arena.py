@@ -9,7 +9,7 @@ from synthetic_book import synthetic_book
 from toys import contents, create_store
 
 from desdaemon.book.errors import WriteFailed
-from desdaemon.book.formats import edax
+from desdaemon.book.formats import registry
 from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage import snapshot, table_memory
 from desdaemon.book.storage.arena import ARENA, PIECE
@@ -37,9 +37,9 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     book = synthetic_book(ROWS, 1)
     assert ARENA.in_files == before + PIECE
     wanted = contents(book)
-    path, dat = tmp_path / "b.book", tmp_path / "b.dat"
+    path, copy = tmp_path / "b.book", tmp_path / "c.book"
     create_store(path, book).close()
-    edax.write(dat, book)
+    registry.save(copy, book)
     del book
     assert ARENA.in_files == before
     with open_store(path) as store:
@@ -54,10 +54,10 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     assert len(changed) == len(wanted) + 1
     with open_store(path) as store:
         assert contents(store.book) == changed
-    loaded = edax.read(dat)
+    loaded = registry.load(copy)
     assert contents(loaded.book) == wanted
     del loaded
-    assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "b.dat"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "c.book"]
 
 
 def test_no_room_for_a_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from book_dialogue import BookDialogue
 
 @pytest.fixture
 def edax_books(shared_data: Path) -> Path:
-    """The folder of books that Edax wrote; the test is skipped without it."""
+    """The folder of books that Edax wrote; the test is skipped without it, or without their format."""
+    pytest.importorskip("desdaemon.book.edax")
     folder = shared_data / "edax-books"
     if not folder.is_dir():
         pytest.skip("the optional Edax books are not here")

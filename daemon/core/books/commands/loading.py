@@ -150,12 +150,12 @@ def run_import(run: BookCommandRun) -> Result:
     if loaded.format == registry.TEXT and len(book) > 1:
         # As in Edax: the book grows by one more ply.
         book.options = book.options.at_depth(min(book.options.depth + 1, MAX_DEPTH))
-        assumed = assumed_by_reading(book.options, loaded.format)
+        assumed = assumed_by_reading(book.options, registry.FORMATS[loaded.format])
     if assumed and old_book is not None:
         # The file gives no error bounds: as in Edax they stay those of the book in use before.
         errors = old_book.options[2:4]
         book.options = book.options._replace(midgame_error=errors[0], endcut_error=errors[1])
-        assumed = assumed_by_reading(book.options, loaded.format)
+        assumed = assumed_by_reading(book.options, registry.FORMATS[loaded.format])
     run.books.use(registry.Opened(book, None, loaded.format, loaded.notes), None)
     outcome = fix(book, run.worker())
     name = _shown(path)

@@ -89,6 +89,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r 
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l page -r -d 'write pages there that show the match, also while it runs'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from games' -a index
 complete -c desdaemon -n '__fish_seen_subcommand_from games' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from book' -a judge -d 'two books play each other, by one engine'
@@ -208,7 +209,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l ir -d 'LLVM code after optimisation, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LLVM code before optimisation (the default)'

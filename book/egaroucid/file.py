@@ -22,6 +22,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.exports import kernels
+from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import (
     FINISHED,
     HUMAN_LEVEL,
@@ -40,9 +41,9 @@ from desdaemon.book.readings import in_scale, levels_in_scale
 from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
 
-from . import ImportedBook
+from .rows import SATELLITE
 
-MAGIC = b"DICUORAGE"
+MAGIC = SATELLITE.book_formats[0].magic
 MAX_LINES = 4_000_000_000
 
 _HEADER = struct.Struct("<9sBi")
@@ -131,7 +132,9 @@ class _RecordLoader:
         options = guessed_options(
             levels if level is None else level, int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EGAROUCID
         )
-        return ImportedBook(Book(options, table), int(self._out[layout.IMPORT_REPEATED]), len(table) - rows)
+        return ImportedBook(
+            Book(options, table), int(self._out[layout.IMPORT_REPEATED]), len(table) - rows, merged=True
+        )
 
 
 def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: ProgressCallback) -> ImportedBook:
@@ -203,7 +206,7 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> I
     return loader.finish(level)
 
 
-def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
+def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read a book of any of Egaroucid's formats. Raises `Unreadable`.
 
     ``level`` is given to the positions of the oldest format, which has no levels. The book gets Egaroucid's `Rule`;
@@ -255,8 +258,8 @@ def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]
             yield p, o, -entry.score, entry.level, 1, layout.EGBK_UNDEFINED_SCORE, layout.EGBK_UNDEFINED_MOVE, NO_LEVEL
 
 
-def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write a .egbk3, replacing the file; return the number of positions.
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
+    """Write a .egbk3, replacing the file; there is nothing to remark.
 
     Positions with a forced pass are left out; if the position after the pass is missing, it is written instead, with
     the opposite score. Finished games get level 60, levels on our scale become the highest that Egaroucid does not read
@@ -302,4 +305,4 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
             progress("write", rows.stop, len(book))
         stream.seek(0)
         stream.write(_HEADER.pack(MAGIC, 3, written))
-    return written
+    return []

@@ -5,21 +5,15 @@ from pathlib import Path
 
 import pytest
 import referee
-from toys import canonical, contents, dat_file, dat_record, small_book, spread
+from toys import canonical, contents, dat_file, dat_record, small_book, spread, undated
 
+from desdaemon.book.edax import file as edax
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.formats import edax
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
 
-DATE = slice(10, 17)
-
 # Positions of the first moves: the start, and after its one distinct move.
 AFTER_ONE = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
-
-
-def undated(content: bytes) -> bytes:
-    return content[: DATE.start] + content[DATE.stop :]
 
 
 def test_every_sample_book_is_written_back_to_the_same_bytes(edax_books: Path, tmp_path: Path) -> None:
@@ -28,8 +22,7 @@ def test_every_sample_book_is_written_back_to_the_same_bytes(edax_books: Path, t
     for sample in samples:
         loaded = edax.read(sample)
         copy = tmp_path / sample.name
-        size = edax.write(copy, loaded.book)
-        assert size == sample.stat().st_size
+        assert not edax.write(copy, loaded.book)
         assert undated(copy.read_bytes()) == undated(sample.read_bytes()), sample.name
 
 

@@ -20,17 +20,19 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.exports import kernels
-from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.formats import ImportedBook
+from desdaemon.book.layout import FINISHED, MAX_LEVEL, OPEN
 from desdaemon.book.links import Links
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import own_scale
 from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
+from desdaemon.protocol.spelling import plural
 
-from . import ImportedBook
+from .rows import SATELLITE
 
-MAGIC = b"XADEKOOB"
+MAGIC = SATELLITE.book_formats[0].magic
 VERSION = 4
 RELEASE = 6
 HEADER = struct.Struct("<8sBBhBBBBBBiiiiii")
@@ -112,8 +114,8 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
     return Links(rows, offsets.astype(np.uint64), content)
 
 
-def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
-    """Read a book.dat. Raises `Unreadable`, which names the byte and the fault."""
+def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
+    """Read a book.dat, whose positions have levels of their own. Raises `Unreadable`, which names byte and fault."""
     data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
@@ -140,8 +142,8 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> ImportedBook:
     return ImportedBook(Book(options, table, links), int(out[layout.IMPORT_REPEATED]))
 
 
-def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write a book.dat, replacing the file. Returns the number of bytes.
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
+    """Write a book.dat, replacing the file. Returns a remark if Edax will report the book as wrong.
 
     Counts are limited to 2^32 - 1. The level of a score set by hand is written as the leaf's level, or 60 without a
     leaf; an unknown level as 0. Levels on Egaroucid's scale are converted to ours, never to one that counts as more
@@ -164,11 +166,13 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
         options.verbosity,
         len(table),
     )
+    rows = book.faults(progress)
+    rows = rows[rows[:, 1] == OPEN, 0]
+    missing = int(np.count_nonzero(table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
     buffer: npt.NDArray[Any] = np.empty(_SLICE * layout.DAT_MOST, np.uint8)
     stats = np.zeros(2, np.uint64)
     filters, scale = table.filters(progress), own_scale()
-    written = len(header)
     with replacing(path) as stream:
         stream.write(header)
         while int(stats[1]) < len(table):
@@ -187,6 +191,8 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> i
                 )
             )
             stream.write(buffer[:size].data)
-            written += size
             progress("write", int(stats[1]), len(table))
-    return written
+    if not missing:
+        return []
+    what = f"{plural(missing, 'position')} without a leaf, which Edax reports as wrong: fix the book first"
+    return [f"{path}: {what}"]

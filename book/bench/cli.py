@@ -25,16 +25,17 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words
+from desdaemon.book.edax import file as edax
 from desdaemon.book.editing.add import enumerate_book
+from desdaemon.book.egaroucid import file as egaroucid
 from desdaemon.book.errors import within
-from desdaemon.book.formats import edax, egaroucid, text
+from desdaemon.book.formats import text
 from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START
+from desdaemon.book.reports.report import summary
 from desdaemon.book.storage import snapshot
 from desdaemon.protocol.command_line import Parser
-
-from .report import summary
 
 
 class Figure(Protocol):

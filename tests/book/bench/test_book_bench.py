@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from desdaemon.book.bench import cli as bench
 from desdaemon.book.errors import OutOfRange
-from desdaemon.book.reports import bench
 
 
 def test_every_figure_is_there(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The speed of the book on this machine, and its memory: `desdaemon bench book`."""
