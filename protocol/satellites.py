@@ -24,6 +24,7 @@ SATELLITES = (
     "book.judge",
     "book.packed",
     "book.site",
+    "book.umigame",
     "engine.people",
     "engine.reasons",
     "guis",

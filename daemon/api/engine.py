@@ -348,9 +348,9 @@ class Engine:
         player, opponent, black = board.position
         if book is None or not book.moves_on(player, opponent):
             return None
-        from desdaemon.book.reports.umigame import UmigameNumbers
-
-        return UmigameNumbers(book, board.position.empties - depth).of(player, opponent).by_colour(black=black)
+        numbers = satellites.loaded("book.umigame.numbers:UmigameNumbers")(book, board.position.empties - depth)
+        found: tuple[int, int] = numbers.of(player, opponent).by_colour(black=black)
+        return found
 
     def _book_move(self, board: Board, move: int | None, level: int | None) -> SearchedMove | None:
         """Return the book's ``move`` on a board, or its best move if that is None, with the score in discs for the side

@@ -307,20 +307,6 @@ BOOK_COMMANDS = (
         handler=f"{_LOOKING}:run_lines",
         results=(Field("lines", "[str]", "Best lines through the book, `f5d6c3`."),),
     ),
-    BookCommand(
-        "umigame",
-        (number("depth", 1, 60, "Moves from the position on the board to the ends of lines, at most.", 60),),
-        "Show how few lines of the book each side must know to keep its score from here against every best reply.",
-        long=True,
-        places=True,
-        handler=f"{_LOOKING}:run_umigame",
-        results=(
-            Field("black", "int", "Lines that Black must know to keep the score, at most 2^53.", "lines", since="1.5"),
-            Field("white", "int", "Lines that White must know.", "lines", since="1.5"),
-            Field("black_after", "{int}", "The same for Black after each move of the book.", "lines", since="1.5"),
-            Field("white_after", "{int}", "The same for White.", "lines", since="1.5"),
-        ),
-    ),
     editor_command(
         "verify",
         (flag("repair", "Repair what is wrong, without searching."),),

@@ -49,7 +49,6 @@ FEATURES = {
     "book.get.children": Feature("1.1", "`children` with `book.get`."),
     "book.get.many": Feature("1.1", "`positions` with `book.get`: many look-ups in one request."),
     "book.reopen": Feature("1.1", "`book.reopen`: a book that another process writes is read again."),
-    "book.umigame": Feature("1.5", "`book.umigame`: how few lines must be known."),
     "envelopes": Feature("1.6", "Frames before the body come back as they came: brokers, `ZMQ_REQ_CORRELATE`."),
     "events": Feature("1.0", "Events on a PUB socket."),
     "jobs": Feature("1.0", "`jobs`, and `job` with `cancel`."),

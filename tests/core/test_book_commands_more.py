@@ -168,6 +168,7 @@ def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path)
     assert broken.read_bytes() == damaged
 
 
+@pytest.mark.needs("book.umigame")
 def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest.MonkeyPatch) -> None:
     grown(dialogue)
     head, here, *moves = (line.split() for line in dialogue.lines("book umigame"))
@@ -183,7 +184,7 @@ def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest
     _, (known, black, white), *moves = (line.split() for line in dialogue.lines("book umigame 1"))
     score = known.removeprefix("here:")
     assert (int(black), white) == (sum(name.strip("[<>]").endswith(score) for name, *_ in moves), "1")
-    monkeypatch.setattr("desdaemon.book.reports.umigame.MOST_POSITIONS", 1)
+    monkeypatch.setattr("desdaemon.book.umigame.numbers.MOST_POSITIONS", 1)
     assert "expected a smaller depth" in dialogue.refused("book umigame")
     dialogue.say("play d6c3d3c4f4c5b3c2e3d2")
     assert "the position is not in the book" in dialogue.refused("book umigame")

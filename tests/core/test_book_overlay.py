@@ -77,6 +77,7 @@ class Overlaid(BookDialogue):
         return line.format(**names, native="", line=LINE[:8])
 
 
+@pytest.mark.needs("book.umigame")
 @pytest.mark.parametrize("kind", ["book", pytest.param("dat", marks=pytest.mark.slow)])
 def test_no_command_changes_the_base(kind: str, tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path, kind)

@@ -30,7 +30,7 @@ from desdaemon.book.errors import within
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.record import START
-from desdaemon.book.reports.bench import own_folder
+from desdaemon.book.bench.cli import own_folder
 from desdaemon.book.reports.compare import merge
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.jobs import BookJobs

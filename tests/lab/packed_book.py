@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from desdaemon.book.bench.cli import own_folder
 from desdaemon.book.chunks import Records, Words
 from desdaemon.book.errors import BookError, within
 from desdaemon.book.layout import PACKED_ROW, PACKED_ROW_BITS
@@ -23,7 +24,6 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.packed.file import PackedFile, in_order, keys_of, writing
 from desdaemon.book.packed.table import PackedTable, open_mapped
 from desdaemon.book.record import START, unsearched
-from desdaemon.book.reports.bench import own_folder
 from desdaemon.book.table import BookTable
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import platform

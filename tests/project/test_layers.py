@@ -44,7 +44,7 @@ ORDER = """
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
     engine.training.count  cluster  batches  engine.people  engine.reasons
-    book.edax  book.egaroucid  book.packed  book.bench
+    book.edax  book.egaroucid  book.packed  book.bench  book.umigame
     book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
     __main__
 """

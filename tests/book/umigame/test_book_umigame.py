@@ -14,8 +14,8 @@ from desdaemon.book.layout import NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports import umigame
-from desdaemon.book.reports.umigame import Umigame, UmigameNumbers
+from desdaemon.book.umigame import numbers as umigame
+from desdaemon.book.umigame.numbers import Umigame, UmigameNumbers
 from desdaemon.protocol.errors import BadInput
 
 
