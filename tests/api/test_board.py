@@ -25,7 +25,7 @@ def random_game(seed: int) -> Board:
     return board
 
 
-def test_the_opening() -> None:
+def test_the_first_moves_are_d3_c4_f5_and_e6() -> None:
     board = Board()
     assert (board.side, board.discs, board.empties, board.legal) == (BLACK, (2, 2), 60, ["d3", "c4", "f5", "e6"])
     assert (board["d4"], board["E4"], board["a1"], board.last_move, board.line) == (WHITE, BLACK, None, None, "")
@@ -70,7 +70,7 @@ def test_a_game_is_what_the_referee_plays(seed: int) -> None:
 
 @settings(max_examples=20)
 @given(SEEDS, st.integers(0, 7))
-def test_mirrors(seed: int, symmetry: int) -> None:
+def test_mirror_images_are_played_alike(seed: int, symmetry: int) -> None:
     board = random_game(seed).undo(20)
     image = board.mirrored(symmetry)
     assert (image.discs, len(image.legal), image.side) == (board.discs, len(board.legal), board.side)
@@ -79,12 +79,12 @@ def test_mirrors(seed: int, symmetry: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["f5f5", "a1", "x", "---", "zz9", "f5d6c3d3pa", "-" * 64])
-def test_what_is_no_board(text: str) -> None:
+def test_a_wrong_board_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         Board(text)
 
 
-def test_what_is_no_move() -> None:
+def test_a_wrong_move_is_refused() -> None:
     with pytest.raises(BadInput, match="A1 is illegal"):
         Board().play("a1")
     with pytest.raises(BadInput, match="a pass is not a square"):

@@ -51,7 +51,7 @@ def test_scores_have_a_point_of_view() -> None:
         score.seen_by("red")
 
 
-def test_what_the_package_offers_is_listed() -> None:
+def test_the_package_lists_its_names() -> None:
     assert {"Analysis", "BadInput", "Board", "Engine"} <= set(dir(desdaemon))
     with pytest.raises(AttributeError, match="Bord"):
         _ = desdaemon.Bord  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def test_a_text_stands_for_its_board(engine: Engine) -> None:
             engine.analyze(wrong, depth=1)  # type: ignore[arg-type]
 
 
-def test_exact_scores(engine: Engine) -> None:
+def test_scores_of_endgames_are_exact(engine: Engine) -> None:
     for board in endgames(8, 7):
         found = engine.analyze(board, level=60)
         assert found.best is not None
@@ -92,7 +92,7 @@ def test_all_moves_best_first(engine: Engine) -> None:
     assert [line.move for line in engine.analyze(board, depth=2, allow=[chosen]).lines] == [chosen]
 
 
-def test_a_pass_and_an_end(engine: Engine) -> None:
+def test_a_pass_and_the_end_of_a_game_have_their_moves(engine: Engine) -> None:
     passing = next(known for seed in range(50) for known in random_game(seed).history if known.legal == ["pa"])
     ended = random_game(3)
     assert engine.analyze(ended).lines == ()
@@ -108,18 +108,18 @@ def test_many_boards_at_once_are_what_they_are_one_by_one(engine: Engine) -> Non
     assert [one.score.discs for one in found] == [solved(board) for board in boards]
 
 
-def test_boards_may_be_endless_and_the_loop_left(engine: Engine) -> None:
+def test_an_endless_row_of_boards_can_be_left_early(engine: Engine) -> None:
     found = engine.analyze_many(cycle([Board(), Board("f5")]), depth=2)
     assert [one.board.line for one in islice(found, 3)] == ["", "f5", ""]
     found.close()  # type: ignore[attr-defined]
 
 
-def test_every_position_of_a_game(engine: Engine) -> None:
+def test_a_game_is_analysed_position_by_position(engine: Engine) -> None:
     board = Board("f5d6c3d3c4")
     assert [one.board.line for one in engine.analyze_game(board, depth=2)] == [known.line for known in board.history]
 
 
-def test_iterating(engine: Engine) -> None:
+def test_each_iteration_of_a_search_is_yielded(engine: Engine) -> None:
     found = list(engine.iterate(Board("f5d6"), depth=8))
     assert len(found) > 2
     depths = [one.best.depth for one in found if one.best]
@@ -138,7 +138,7 @@ def test_leaving_an_iteration_ends_the_search(engine: Engine) -> None:
     assert engine.analyze(Board(), depth=2).complete
 
 
-def test_asyncio(engine: Engine) -> None:
+def test_an_engine_answers_within_asyncio(engine: Engine) -> None:
     async def both() -> tuple[Analysis, Analysis]:
         return await asyncio.gather(*(engine.analyze_async(Board(line), depth=4) for line in ("f5", "f5d6")))
 
@@ -156,7 +156,7 @@ def test_asyncio(engine: Engine) -> None:
     assert engine.analyze(Board(), depth=2).complete
 
 
-def test_limits_and_stop(engine: Engine) -> None:
+def test_a_limit_or_a_stop_ends_a_search(engine: Engine) -> None:
     assert not engine.analyze(Board(), nodes=2000).complete
     assert not engine.analyze(Board(), time_s=0.05).complete
     over = threading.Event()
@@ -255,7 +255,7 @@ def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> No
         ({"allow": ["a1"]}, "a1 is not legal"),
     ],
 )
-def test_what_cannot_be_asked(engine: Engine, how: dict[str, object], told: str) -> None:
+def test_wrong_questions_are_refused(engine: Engine, how: dict[str, object], told: str) -> None:
     with pytest.raises(BadInput, match=told):
         engine.analyze(Board(), **how)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=told):
@@ -264,7 +264,7 @@ def test_what_cannot_be_asked(engine: Engine, how: dict[str, object], told: str)
         next(engine.iterate(Board(), levle=3))
 
 
-def test_what_cannot_be_made(tmp_path: Path) -> None:
+def test_wrong_settings_make_no_engine(tmp_path: Path) -> None:
     rubbish = tmp_path / "rubbish"
     rubbish.write_bytes(b"rubbish")
     for how in ({"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}):
@@ -277,7 +277,7 @@ def test_what_cannot_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.book", "a.dat", "a.egbk3"])
-def test_looking_up_a_book(tmp_path: Path, name: str) -> None:
+def test_a_book_is_looked_up(tmp_path: Path, name: str) -> None:
     lines = f"book new 1 12\nplay f5d6c3d3c4\nbook store\nbook save {tmp_path / name}\n"
     program = [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"]
     subprocess.run(program, input=lines, text=True, check=True, capture_output=True)
@@ -295,7 +295,7 @@ def test_looking_up_a_book(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.needs("book.umigame")
-def test_how_few_lines_must_be_known() -> None:
+def test_a_program_counts_the_lines_to_know() -> None:
     """Of the book that ships: its first moves are one, so that either side needs as many lines after it as before."""
     with Engine(threads=1, hash_bits=12, book="builtin") as engine:
         known = engine.umigame("")

@@ -73,7 +73,7 @@ def test_every_item_is_answered_once(daemon: Operated) -> None:
     assert (page["results"], page["cursor"], page["done"], page["state"]) == ([], 40, True, "done")
 
 
-def test_replies_are_as_the_tables_say(daemon: Operated) -> None:
+def test_replies_have_the_fields_of_the_tables(daemon: Operated) -> None:
     asked = daemon.final("analyze.batch", {"items": [{}, {"moves": "a1"}], "level": 3})
     assert shape_faults("batch", asked) == []
     until(lambda: daemon.final("batch.results", {"job": asked["job"]})["done"])
@@ -101,7 +101,7 @@ def test_positions_are_read_beside_the_loop(daemon: Operated, monkeypatch: pytes
     assert threading.get_ident() not in threads
 
 
-def test_items_without_an_id_and_bad_ones(daemon: Operated) -> None:
+def test_bad_items_and_items_without_an_id_are_told(daemon: Operated) -> None:
     items = [{}, {"moves": "a1"}, {"board": "nonsense"}, {"id": 2**63, "moves": "f5"}, {"surplus": 1, "id": None}]
     job = daemon.final("analyze.batch", {"items": items})["job"]
     found = {result["item"]: result for result in fetched(daemon, job)}
@@ -127,7 +127,7 @@ def test_items_without_an_id_and_bad_ones(daemon: Operated) -> None:
         {},
     ],
 )
-def test_what_is_no_batch_makes_none(daemon: Operated, args: dict[str, Any]) -> None:
+def test_a_wrong_request_makes_no_batch(daemon: Operated, args: dict[str, Any]) -> None:
     assert daemon.code("analyze.batch", args) == "bad_request"
     assert daemon.final("jobs")["jobs"] == []
 
@@ -168,7 +168,7 @@ def test_a_cancelled_batch_keeps_what_was_found(daemon: Operated) -> None:
     assert again.final("batch.results", {"job": job})["state"] == "cancelled"
 
 
-def test_forgetting(daemon: Operated) -> None:
+def test_a_forgotten_batch_is_gone(daemon: Operated) -> None:
     over = daemon.final("analyze.batch", {"items": lines(2), **QUICK})["job"]
     fetched(daemon, over)
     running = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
@@ -216,7 +216,7 @@ def test_the_level_is_that_of_the_day_when_it_was_asked(tmp_path: Path) -> None:
     file.close()
 
 
-def test_another_daemon_has_the_batches(tmp_path: Path) -> None:
+def test_a_second_daemon_leaves_the_batches_of_the_first(tmp_path: Path) -> None:
     first = Operated(tmp_path)
     job = first.final("analyze.batch", {"items": [{}], **QUICK})["job"]
     second = Operated(tmp_path)
@@ -248,7 +248,7 @@ def test_without_a_data_folder_there_are_no_batches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_file_that_was_cut_off_anywhere(tmp_path: Path, seed: int) -> None:
+def test_a_file_cut_off_anywhere_goes_on_or_is_refused(tmp_path: Path, seed: int) -> None:
     items = [{"id": number} for number in range(5)]
     file = BatchFile.create(tmp_path, 7, "owner", 1.5, {"level": 3}, items)
     whole = file.size
@@ -278,7 +278,7 @@ def test_a_file_that_was_cut_off_anywhere(tmp_path: Path, seed: int) -> None:
         assert file.path.read_bytes() == content
 
 
-def test_what_is_damaged_before_its_results_is_no_batch(tmp_path: Path) -> None:
+def test_a_file_damaged_before_its_results_is_refused(tmp_path: Path) -> None:
     file = BatchFile.create(tmp_path, 7, "owner", 1.5, {}, [{"id": number} for number in range(5)])
     file.close()
     content = bytearray(file.path.read_bytes())
@@ -356,7 +356,7 @@ def test_a_batch_that_finds_no_room_is_refused(daemon: Operated, monkeypatch: py
 # --- who, and how much
 
 
-def test_batches_of_others(daemon: Operated) -> None:
+def test_batches_of_other_keys_are_not_shown(daemon: Operated) -> None:
     mine, other, editor = (
         ClientRecord("mine", "reader"),
         ClientRecord("other", "reader"),

@@ -23,7 +23,7 @@ def daemon(data: Path) -> Operated:
     return Operated(data)
 
 
-def test_a_batch_from_a_file(daemon: Operated, data: Path) -> None:
+def test_a_batch_is_read_from_a_file(daemon: Operated, data: Path) -> None:
     board = "-" * 27 + "OX" + "-" * 6 + "XO" + "-" * 27
     lines = ["# positions", "", "f5", board + " X", json.dumps({"id": "mine", "moves": "f5d6"}), "a1", "{broken"]
     (data / "inner" / "positions.txt").write_text("\n".join(lines))
@@ -41,7 +41,7 @@ def test_a_batch_from_a_file(daemon: Operated, data: Path) -> None:
     assert by_id[7]["error"]["code"] == "bad_request"
 
 
-def test_files_that_are_no_batch(daemon: Operated, data: Path) -> None:
+def test_files_that_hold_no_batch_are_refused(daemon: Operated, data: Path) -> None:
     (data / "empty").write_text("# nothing\n\n")
     assert daemon.code("analyze.batch", {"file": "empty"}) == "bad_request"
     assert daemon.code("analyze.batch", {"file": "missing"}) == "not_found"
@@ -52,7 +52,7 @@ def test_files_that_are_no_batch(daemon: Operated, data: Path) -> None:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("name", ["../x.txt", "inner/../../x.txt", "/etc/passwd", "~/x.txt", "out/x.txt", "link.txt"])
-def test_files_outside_the_data_folder(daemon: Operated, data: Path, name: str) -> None:
+def test_files_outside_the_data_folder_are_refused(daemon: Operated, data: Path, name: str) -> None:
     beyond = data.parent / "beyond"
     beyond.mkdir()
     (beyond / "x.txt").write_text("f5\n")

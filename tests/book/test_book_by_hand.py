@@ -65,7 +65,7 @@ def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
 
 
 @pytest.mark.needs("book.growth")
-def test_edits_as_commands(dialogue: BookDialogue) -> None:
+def test_edits_are_made_by_commands(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 3 6")
     before = contents(dialogue.book)
@@ -85,7 +85,7 @@ def test_edits_as_commands(dialogue: BookDialogue) -> None:
     assert "book edits lists" in dialogue.refused("book unedit f5")
 
 
-def test_registered_moves_only() -> None:
+def test_a_choice_may_take_registered_moves_only() -> None:
     book = grown()
     for entry in contents(book):
         moves = book.moves_on(*entry[:2])
@@ -150,7 +150,7 @@ def test_egaroucids_rule_plays_a_registered_move_where_there_is_one(dialogue: Bo
 
 
 @pytest.mark.needs("book.growth")
-def test_registered_moves_only_as_an_option(dialogue: BookDialogue) -> None:
+def test_an_option_limits_choices_to_registered_moves(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 1 3")
     book = dialogue.book

@@ -208,5 +208,5 @@ def test_scores_after_every_command_are_those_of_the_whole_book(seed: int) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200))
-def test_long_sessions(seed: int) -> None:
+def test_long_sessions_keep_every_rule_of_a_book(seed: int) -> None:
     check_session(seed, 500)

@@ -78,7 +78,7 @@ def spoil(book: Book, **fields: int) -> PositionEntry:
         ({"wins": 1 << 40}, "do not follow"),
     ],
 )
-def test_verify_finds_and_repair_mends(fields: dict[str, int], problem: str) -> None:
+def test_verify_finds_faults_and_repair_mends_them(fields: dict[str, int], problem: str) -> None:
     book = grown()
     assert verify(book).clean
     spoil(book, **fields)
@@ -90,7 +90,7 @@ def test_verify_finds_and_repair_mends(fields: dict[str, int], problem: str) -> 
     assert verify(book).clean
 
 
-def test_a_leaf_that_leads_into_the_book() -> None:
+def test_a_leaf_that_leads_into_the_book_is_a_link() -> None:
     book = grown()
     row = book.table.find(*START)
     book.table.write(row, book.table.entry(row)._replace(leaf_move=19, leaf_score=5, leaf_level=2))
@@ -126,7 +126,7 @@ def test_equal_moves_come_up_equally_often_and_a_seed_repeats_them() -> None:
     assert first == second
 
 
-def test_moves_are_those_of_the_board_given() -> None:
+def test_moves_fit_the_orientation_of_the_board() -> None:
     book = grown()
     for entry in contents(book):
         cells = referee.from_bits(*entry[:2])
@@ -141,7 +141,7 @@ def test_moves_are_those_of_the_board_given() -> None:
                     assert move.score == -child.score
 
 
-def test_randomness_is_a_margin() -> None:
+def test_randomness_is_a_margin_in_discs() -> None:
     book = grown(relative=8)
     for entry in contents(book):
         moves = book.moves_on(*entry[:2])
@@ -152,7 +152,7 @@ def test_randomness_is_a_margin() -> None:
         candidates(book, *START, MoveChoice(randomness=-1))
 
 
-def test_outside_the_book_and_rejection() -> None:
+def test_nothing_is_chosen_outside_the_book_or_by_full_rejection() -> None:
     book = grown()
     rng = random.Random(1)
     outside = referee.to_bits(referee.random_position(1, 30))
@@ -217,7 +217,7 @@ weights = st.one_of(st.integers(0, 5000).map(float), st.floats(0, 1e300, allow_n
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(weights, weights, weights), min_size=4, max_size=4), st.integers(0, 1 << 30))
-def test_a_choice_falls_whatever_the_counts(counts: list[tuple[float, float, float]], seed: int) -> None:
+def test_any_counts_allow_a_choice(counts: list[tuple[float, float, float]], seed: int) -> None:
     book = BOOK
     for move, results in zip(book.moves_on(*START), counts, strict=True):
         set_results(book, move.row, results)
@@ -234,7 +234,7 @@ BOOK = grown(depth=2)
 
 
 @pytest.mark.parametrize("rule", Rule, ids=str)
-def test_the_line_keeps_the_score(rule: Rule) -> None:
+def test_the_best_line_keeps_the_score_to_its_end(rule: Rule) -> None:
     book = grown()
     set_rule(book, rule)
     for entry in contents(book):
@@ -412,7 +412,7 @@ def test_games_are_compared_with_the_book() -> None:
     assert 0 < found.bad_percent <= 100
 
 
-def test_problems_have_one_best_move() -> None:
+def test_exported_problems_have_one_best_move() -> None:
     book = grown(relative=6)
     written = list(problems(book, 57, 3))
     assert 0 < len(written) <= 3

@@ -31,7 +31,7 @@ def run(*arguments: str, data: bytes = b"", program: str = SCRIPT) -> subprocess
 
 
 @pytest.mark.parametrize("dashes", ["", "-", "--", "---"])
-def test_options_with_any_number_of_dashes(dashes: str) -> None:
+def test_options_take_any_number_of_dashes(dashes: str) -> None:
     words = "l 16|n 2|h 20|level 12|verbose 3|book-usage off|t 5:00|move-time 1.5|alpha -10|selectivity 1|q|cpu"
     arguments = [
         f"{dashes}{word}" if at == 0 else word for line in words.split("|") for at, word in enumerate(line.split())
@@ -46,7 +46,7 @@ def test_options_with_any_number_of_dashes(dashes: str) -> None:
     ("text", "ms"),
     [("1", 1000), ("0.25", 250), (".5", 500), ("2:03", 123_000), ("1:00:00", 3_600_000), ("1:0:0:0.5", 86_400_500)],
 )
-def test_times(text: str, ms: int) -> None:
+def test_times_are_read_in_every_form(text: str, ms: int) -> None:
     assert read_arguments(["-t", text]).settings.game_time == ms
     assert read_arguments([f"--game-time={text}"]).settings.game_time == ms
     assert read_arguments(["-t", text, "-t", "infinite"]).settings.game_time == 0
@@ -66,13 +66,13 @@ def test_times(text: str, ms: int) -> None:
         (["-l", "5", "--edax-compatible=off"], True, False),
     ],
 )
-def test_when_moves_are_announced_in_edax_name(arguments: list[str], program_says_edax: bool, compatible: bool) -> None:
+def test_moves_are_announced_as_edax_does(arguments: list[str], program_says_edax: bool, compatible: bool) -> None:
     settings = read_arguments(arguments, program_says_edax).settings
     assert settings.edax_compatible == compatible
     assert settings.engine_name == ("Edax" if compatible else "desdaemon")
 
 
-def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
+def test_the_name_of_the_program_chooses_the_protocol(tmp_path: Path) -> None:
     program = tmp_path / "lEdax-x64"
     program.write_text(
         f"import sys; sys.path.insert(0, {str(Path(SCRIPT).parent)!r})\nfrom fake_daemon import main\nmain()"
@@ -106,7 +106,9 @@ def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
         (["count", "positions", "3", "9"], '"9"'),
     ],
 )
-def test_bad_command_lines(arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_command_lines_are_refused_in_a_line(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -116,13 +118,15 @@ def test_bad_command_lines(arguments: list[str], named: str, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-?"], ["-q", "-help"], ["-l", "3", "--help", "-no"]])
-def test_help_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_printed_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert "desdaemon [OPTION ...]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["-q", "--version"]])
-def test_version_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed_wherever_it_is_asked_for(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
     assert read_arguments(["-name", "v"]).information == ""
@@ -144,7 +148,7 @@ def test_the_dialogue_goes_on_as_edax_s(arguments: list[str], message: str) -> N
 
 
 @pytest.mark.parametrize("name", edax_help.COMMAND_LINE)
-def test_the_words_of_edax_s_command_line(name: str, tmp_path: Path) -> None:
+def test_the_words_of_edax_s_command_line_are_understood(name: str, tmp_path: Path) -> None:
     """Those that docs/edax.md says to exist are understood, the others are not."""
     file = tmp_path / "options"
     file.write_text("")
@@ -156,21 +160,21 @@ def test_the_words_of_edax_s_command_line(name: str, tmp_path: Path) -> None:
         read_arguments([f"-{name}", *values.get(name, [])])
 
 
-def test_edax_s_own_protocol_by_its_name() -> None:
+def test_an_option_names_edax_s_own_protocol() -> None:
     invocation = read_arguments(["-gtp", "-edax"])
     assert (invocation.protocol, invocation.settings.edax_compatible) == ("text", True)
 
 
 @pytest.mark.parametrize(("what", "last"), [("games", b"perft 3 (mode 1): 56 in "), ("shapes", b"shapes 3: 14\n")])
 @pytest.mark.parametrize("command", ["-count", "count"])
-def test_counting_from_the_command_line(command: str, what: str, last: bytes) -> None:
+def test_positions_are_counted_from_the_command_line(command: str, what: str, last: bytes) -> None:
     done = run(command, what, "3")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.splitlines(keepends=True)[-1].startswith(last)
 
 
 @pytest.mark.parametrize("option", ["-eval-file", "-solve", "--config"])
-def test_missing_files(option: str) -> None:
+def test_missing_files_are_named(option: str) -> None:
     done = run(option, "/nowhere/at/all", "-q", data=b"moves\n")
     assert done.returncode == 1
     assert done.stdout == b""
@@ -199,7 +203,7 @@ def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
     assert b"the xz stream can't be decoded" in complaint
 
 
-def test_option_files(tmp_path: Path) -> None:
+def test_options_are_read_from_files(tmp_path: Path) -> None:
     file = tmp_path / "edax.ini"
     file.write_text("# remark\nlevel = 7\nn-tasks=3\n\nverbose 2 % more\nvv\n unknown-thing 3\nbook-usage\toff\n")
     settings, _, warnings, *_ = read_arguments(["-o", str(file), "-l", "8"])
@@ -213,7 +217,7 @@ def test_option_files(tmp_path: Path) -> None:
     assert run("-o", str(file)).returncode == 1
 
 
-def test_perft_and_count(capsys: pytest.CaptureFixture[str]) -> None:
+def test_perft_and_count_print_the_known_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perft", "6"]) == 0
     assert capsys.readouterr().out == "8200\n"
     assert main(["perft", "9", "--mode", "2"]) == 0
@@ -237,7 +241,7 @@ def test_counting_without_a_compiler_is_told_in_a_line(
     assert (captured.out, captured.err) == ("", f"desdaemon {command.split()[0]}: no compiler\n")
 
 
-def test_the_last_protocol_asked_for_counts() -> None:
+def test_the_last_protocol_on_the_command_line_counts() -> None:
     assert read_arguments(["-gtp", "--protocol", "nboard"]).protocol == "nboard"
     assert read_arguments(["-l", "5"], protocol="gtp").protocol == "gtp"
     with pytest.raises(UsageError, match="expected one of text gtp nboard"):
@@ -258,7 +262,7 @@ def test_edaxs_option_file_in_the_current_folder_is_read_first(tmp_path: Path, m
     assert b"edax.ini, line 1" in refused.stderr
 
 
-def test_lines_of_the_text_protocol_on_the_command_line(tmp_path: Path) -> None:
+def test_a_command_line_may_hold_lines_of_the_text_protocol(tmp_path: Path) -> None:
     done = run("-bench", "2")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"2 positions: ")
@@ -299,7 +303,7 @@ def test_a_python_without_its_lock_is_refused(
         *[("", closed) for closed in ("0", "1", "2", "012")],
     ],
 )
-def test_a_stream_that_the_caller_has_closed(protocol: str, closed: str) -> None:
+def test_a_stream_closed_by_the_caller_is_told(protocol: str, closed: str) -> None:
     """Nothing is printed in its place on another one, and no traceback."""
     code = "import os, sys\nfor n in sys.argv.pop(1): os.close(int(n))\nos.execv(sys.executable, sys.argv[1:])"
     command = [sys.executable, "-c", code, closed, sys.executable, "-m", "daemon", *protocol.split()]

@@ -30,7 +30,7 @@ WHOLE = [
 """The beginning of a line, and the only way in which its last word may go on."""
 
 
-def test_zsh_completes(tmp_path: Path) -> None:
+def test_zsh_completes_words_of_the_program(tmp_path: Path) -> None:
     (zsh,) = programs("zsh")
     process, terminal = pty.fork()
     if not process:
@@ -57,7 +57,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
         os.waitpid(process, 0)
 
 
-def test_fish_completes() -> None:
+def test_fish_completes_words_of_the_program() -> None:
     (fish,) = programs("fish")
     asked = "; ".join(f"complete -C '{begun}'; echo end" for begun, _ in WHOLE)
     done = subprocess.run(

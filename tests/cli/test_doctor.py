@@ -55,7 +55,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.compiled
-def test_a_healthy_machine(apart: Path) -> None:
+def test_a_healthy_machine_has_no_fault(apart: Path) -> None:
     library.load(engine.ENGINE)
     status, found = doctor()
     assert status == 0
@@ -68,7 +68,7 @@ def test_a_healthy_machine(apart: Path) -> None:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("kind", ["read-only", "a file"])
-def test_a_cache_that_cannot_be_written(apart: Path, kind: str) -> None:
+def test_a_cache_that_cannot_be_written_is_reported(apart: Path, kind: str) -> None:
     folder = "/proc/desdaemon" if kind == "read-only" else str(apart / "file")
     (apart / "file").touch()
     status, found = doctor("--quick", DESDAEMON_CACHE_DIR=folder)
@@ -78,7 +78,7 @@ def test_a_cache_that_cannot_be_written(apart: Path, kind: str) -> None:
     assert found["compiled code"].text.startswith("not in the cache")
 
 
-def test_no_compiled_code_and_no_room_for_it(
+def test_no_room_for_compiled_code_is_reported(
     apart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usage = namedtuple("usage", ("total", "used", "free"))
@@ -99,7 +99,7 @@ def test_no_compiled_code_and_no_room_for_it(
 
 
 @pytest.mark.compiled
-def test_a_processor_without_avx2(apart: Path) -> None:
+def test_a_processor_without_avx2_is_reported(apart: Path) -> None:
     status, found = doctor(NUMBA_CPU_NAME="x86-64-v2", DESDAEMON_CACHE_DIR=str(apart / "cache"))
     assert status == 0
     assert found["processor"].state == WARNING
@@ -108,7 +108,7 @@ def test_a_processor_without_avx2(apart: Path) -> None:
 
 
 @pytest.mark.compiled
-def test_code_that_the_processor_cannot_run(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_the_processor_cannot_run_is_reported(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CPU_NAME", "sapphirerapids")
     monkeypatch.setattr(engine, "_COMPILE", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
     found = engine.compiler()
@@ -124,7 +124,7 @@ def test_code_that_the_processor_cannot_run(apart: Path, monkeypatch: pytest.Mon
     assert engine.compiler().state == FAULT
 
 
-def test_a_weights_file_that_is_missing(apart: Path) -> None:
+def test_a_missing_weights_file_is_reported(apart: Path) -> None:
     status, found = doctor("--quick", "--eval-file", str(apart / "none.dat"))
     assert status == 1
     assert found["weights"].state == FAULT
@@ -143,7 +143,7 @@ def test_the_configured_files_are_looked_at(apart: Path) -> None:
     assert states & {WARNING, FAULT}
 
 
-def test_a_port_that_is_taken(apart: Path) -> None:
+def test_a_taken_port_is_reported(apart: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -158,13 +158,13 @@ def test_a_port_that_is_taken(apart: Path) -> None:
     assert status == 1
 
 
-def test_a_book_that_is_missing_or_none(apart: Path) -> None:
+def test_a_missing_or_wrong_book_is_reported(apart: Path) -> None:
     assert engine.book(str(apart / "none.book")).state == FAULT
     (apart / "text.book").write_text("no book\n")
     assert engine.book(str(apart / "text.book")).state == FAULT
 
 
-def test_the_book_that_ships_or_does_not(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_book_or_its_absence_is_reported(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = apart / "starter.txt.xz"
     monkeypatch.setattr("desdaemon.book.formats.registry.SHIPPED", shipped)
     assert engine.book("").text == "none is configured; none ships either"
@@ -176,13 +176,13 @@ def test_the_book_that_ships_or_does_not(apart: Path, monkeypatch: pytest.Monkey
     assert engine.book("builtin").text.endswith(": 1 position")
 
 
-def test_a_path_too_long_for_a_socket(apart: Path) -> None:
+def test_a_path_too_long_for_a_socket_is_reported(apart: Path) -> None:
     status, found = doctor("--quick", DESDAEMON_RUNTIME_DIR=str(apart / ("x" * 110)))
     assert status == 1
     assert "DESDAEMON_RUNTIME_DIR" in found["runtime folder"].mend
 
 
-def test_a_library_that_is_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_old_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"numba": "0.60.0", "numpy": "", "msgpack": "1.1.2", "pyzmq": "27.0"}
     monkeypatch.setattr(installation, "_version", lambda name: versions.get(name, ""))
     found = {each.check: each for each in installation.libraries()}
@@ -205,7 +205,7 @@ def test_a_library_for_another_system_is_not_missed(monkeypatch: pytest.MonkeyPa
     assert states["linux"]["numpy"] == OK
 
 
-def test_the_report_for_people(
+def test_the_report_is_readable_by_people(
     apart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(apart))
@@ -218,7 +218,7 @@ def test_the_report_for_people(
     assert lines[lines.index(weights) + 1].strip().startswith("-> ")
 
 
-def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
+def test_reading_its_command_line_imports_nothing_heavy() -> None:
     code = "import sys; from desdaemon.extras.doctor import doctor; doctor.command_line()\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine.search"} & set(done.stdout.split())

@@ -79,7 +79,7 @@ print(json.dumps([[mode, arguments, *run(mode, arguments, text)] for mode in mod
 """
 
 
-def test_every_program_without_its_streams(tmp_path: Path) -> None:
+def test_every_program_ends_in_a_line_without_its_streams(tmp_path: Path) -> None:
     (tmp_path / "f5.txt").write_text("f5d6c3\n")
     asked = [(arguments, LINES.get(arguments[0], "")) for arguments in PROGRAMS]
     done = subprocess.run(

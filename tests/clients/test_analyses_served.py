@@ -35,7 +35,9 @@ def test_a_game_is_analysed_by_a_running_daemon(
     assert all(step["sure"] for step, played in zip(found["steps"], game.moves, strict=True) if played.move != PASS)
 
 
-def test_no_daemon_there(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_daemon_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Client, "connect", functools.partial(Client.connect, timeout_s=0.2))
     path = tmp_path / "game.txt"
     path.write_text("f5d6c3\n")

@@ -182,7 +182,7 @@ def test_a_daemon_is_asked_again_about_moves_that_were_not_best() -> None:
     assert again > 10
 
 
-def test_a_table_for_the_terminal() -> None:
+def test_a_table_is_printed_at_a_terminal() -> None:
     analysis = analysed(next(games()))
     text = table(analysis)
     rows = re.findall(r"^ +(\d+)  ([XO]) ([A-H][1-8]|PA)", text, re.MULTILINE)
@@ -227,7 +227,7 @@ def test_a_report_tells_where_the_game_left_the_book() -> None:
     }
 
 
-def test_json_for_programs() -> None:
+def test_programs_get_json() -> None:
     analysis = analysed(next(games()))
     found = json.loads(json.dumps(as_json(analysis)))
     assert found["black_scores"] == analysis.scores()
@@ -236,7 +236,7 @@ def test_json_for_programs() -> None:
     assert found["summary"]["black"]["lost"] == analysis.summary(True).lost
 
 
-def test_a_game_of_xot_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_opening_of_xot_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed(tmp_path, monkeypatch)
     for line, number in ((LINES[0], "XOT 1"), ("f5d6c3d3c4f4f6f3", "")):
         moves = parse_moves(line)
@@ -281,7 +281,7 @@ class Page(HTMLParser):
             self.scripts.append(data)
 
 
-def test_the_page_stands_alone() -> None:
+def test_the_page_loads_nothing_from_elsewhere() -> None:
     """It is well formed, loads nothing, survives names that are markup, and has the data its script needs."""
     analysis = analysed(next(games()))
     text = page(analysis)
@@ -305,7 +305,7 @@ def test_the_page_stands_alone() -> None:
     assert all(len(place["board"]) == 64 for place in places)
 
 
-def test_games_without_an_end() -> None:
+def test_unfinished_games_are_analysed() -> None:
     whole = late_game(1)
     analysis = analysed(whole._replace(record=whole.record._replace(moves=whole.record.moves[:1]), result=None))
     assert len(analysis.scores()) == 1
@@ -326,7 +326,7 @@ def base(tmp_path: Path) -> str:
     return path
 
 
-def test_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_its_reports(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     html, out = tmp_path / "game.html", tmp_path / "game.json"
     assert command.main([base, "--player", "dora", "--depth", "3", "--html", str(html), "--json", str(out)]) == 0
     text, err = capsys.readouterr()
@@ -339,14 +339,14 @@ def test_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert Page(html.read_text()).open == []
 
 
-def test_the_first_game_of_several(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_game_of_several_is_chosen(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([base, "--depth", "3", "--json", "-"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["black"] == "Ann"
     assert err == "desdaemon analyze: game 1 of several; --all takes them all, --game N another, --list shows them\n"
 
 
-def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_games_is_printed(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([base, "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:4] for line in lines[:2]] == [["1", "Ann", "-", "Bob"], ["2", "Cid", "-", "Dora"]]
@@ -372,7 +372,9 @@ def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, caps
         (["BASE", "--json", "/no/such/folder/x.json"], "--json"),
     ],
 )
-def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_games_are_refused(
+    arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command.main([argument.replace("BASE", base) for argument in arguments]) == 1
     err = capsys.readouterr().err
     assert line in err
@@ -394,7 +396,7 @@ def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pyt
         (["--level", "3", "--depth", "3"], "not allowed with argument --level"),
     ],
 )
-def test_command_lines_that_it_refuses(
+def test_bad_command_lines_are_refused(
     arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -472,7 +474,7 @@ document.getElementById("found").textContent=JSON.stringify([begun,found]);
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1100, 390])
-def test_the_page_fits(width: int, tmp_path: Path) -> None:
+def test_the_page_fits_narrow_windows(width: int, tmp_path: Path) -> None:
     """Nothing is wider than the window, tables that scroll by themselves excepted, and the first two do not scroll."""
     html, frame = tmp_path / "game.html", tmp_path / "frame.html"
     analysis = analysed(next(games()))

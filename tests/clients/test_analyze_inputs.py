@@ -40,7 +40,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 
 @pytest.mark.parametrize("words", [["f5d6c3"], ["F5", "d6", "C3"], ["f5 d6 c3"]])
-def test_moves_as_an_argument(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_moves_are_an_argument(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([*words, "--depth", "3", "--json", "-"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["moves"] == "f5d6c3"
@@ -58,7 +58,9 @@ def test_moves_as_an_argument(words: list[str], capsys: pytest.CaptureFixture[st
         ([""], "is not a file, and not a game"),
     ],
 )
-def test_words_that_are_neither(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_that_are_neither_file_nor_moves_are_refused(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command.main(words) == 1
     err = capsys.readouterr().err
     assert line in err
@@ -78,7 +80,7 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_a_pipe(name: str) -> None:
+def test_a_game_is_read_from_a_pipe(name: str) -> None:
     process = child(name, "--depth", "2", "--json", "-", stdin=subprocess.PIPE)
     out, err = process.communicate(b"(;GM[Othello]PB[Ann]PW[Bob]TY[8]B[f5]W[d6];)\n", timeout=60)
     assert (process.returncode, err) == (0, b"")
@@ -170,7 +172,7 @@ def test_an_interrupted_engine_judges_the_first_moves() -> None:
 # What is thought of moves
 
 
-def test_moves_that_are_the_same_are_no_mistakes() -> None:
+def test_equally_good_moves_are_no_mistakes() -> None:
     """The four first moves, and mirrored ones later, are equal whatever a search says of each."""
     for best, reply in (("d3", "c5"), ("f5", "d6")):
         searched = SearchedMove(parse_move(best), MoverScore(3), 8, Selectivity.PERCENT_73, line=(0,))
@@ -194,7 +196,7 @@ def test_an_engine_judges_mirrored_first_moves_alike() -> None:
             assert (step.loss, step.grade, step.best.line[0]) == (0, "", parse_move(first))
 
 
-def test_accuracy() -> None:
+def test_accuracy_is_that_of_the_documented_formula() -> None:
     """100 % for best moves, half of it for four discs, a quarter for eight."""
     best, *others = (SearchedMove(37, MoverScore(score), 8, Selectivity.FULL) for score in (6, 6, 2, -2, 9))
     assert [JudgedMove(1, START, played, best).accuracy for played in others] == [100, 50, 25, 100]
@@ -209,7 +211,7 @@ def test_accuracy() -> None:
             assert analysis.summary(black).accuracy == pytest.approx(mean)
 
 
-def test_players_without_names() -> None:
+def test_players_without_names_are_black_and_white() -> None:
     game = late_game(3)
     nameless = game._replace(record=game.record._replace(black="", white=""), event="", date="")
     assert table(analysed(nameless)).startswith("Black - White: ")
@@ -217,7 +219,7 @@ def test_players_without_names() -> None:
     assert table(analysed(half)).startswith("Black - Bob (White): ")
 
 
-def test_a_table_for_a_narrow_terminal() -> None:
+def test_a_table_fits_a_narrow_terminal() -> None:
     for analysis in map(analysed, games()):
         lines = table(analysis, 80).splitlines()
         assert max(len(line) for line in lines[3 : 4 + len(analysis.steps)]) <= 80
@@ -283,7 +285,7 @@ def test_comments_are_written_into_games(format: str) -> None:
     assert passes > 3
 
 
-def test_comments_by_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_the_command_writes_comments(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     saved = tmp_path / "games.pgn"
     assert command.main([base, "--all", "--depth", "3", "--save", str(saved)]) == 0
     again = list(read_games(str(saved)))
@@ -296,7 +298,7 @@ def test_comments_by_the_command(base: str, tmp_path: Path, capsys: pytest.Captu
 # Whole bases
 
 
-def test_a_whole_base(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_whole_base_is_analysed(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     lines, figures, pages = tmp_path / "games.jsonl", tmp_path / "games.csv", tmp_path / "pages"
     outputs = ["--json", str(lines), "--csv", str(figures), "--html", str(pages)]
     assert command.main([base, "--all", "--depth", "3", *outputs]) == 0
@@ -325,7 +327,7 @@ def test_a_whole_base(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len(out.splitlines()) == 3
 
 
-def test_a_base_on_standard_output(base: str, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_base_is_reported_on_standard_output(base: str, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
     for output in ("--json", "--csv"):
         assert command.main([base, "--all", "--depth", "2", output, "-"]) == 0
         out = capsys.readouterr().out
@@ -359,7 +361,7 @@ def test_an_interrupted_base_keeps_its_games(tmp_path: Path) -> None:
         (["f5", "--json", "-", "--csv", "-"], "only one of them"),
     ],
 )
-def test_command_lines_that_do_not_go_together(
+def test_options_that_exclude_each_other_are_refused(
     arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):

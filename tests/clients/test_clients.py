@@ -77,7 +77,7 @@ def test_results_are_typed_and_newer_fields_are_left_out(daemon: PretendedDaemon
     assert client.hello.role == "admin"
 
 
-def test_partials_then_the_final(daemon: PretendedDaemon, client: Client) -> None:
+def test_partials_come_before_the_final(daemon: PretendedDaemon, client: Client) -> None:
     job = client.book("recalculate_leaves", per_move=2)
     until(lambda: daemon.held)
     assert daemon.seen[-1]["op"] == "book.recalculate-leaves"
@@ -93,7 +93,7 @@ def test_partials_then_the_final(daemon: PretendedDaemon, client: Client) -> Non
     assert list(job) == []
 
 
-def test_a_game_asks_for_every_ply(daemon: PretendedDaemon, client: Client) -> None:
+def test_a_game_is_analysed_at_every_ply(daemon: PretendedDaemon, client: Client) -> None:
     daemon.answers["analyze"] = lambda request: {
         "plies": [{**ANALYSED, "ply": ply} for ply in request["args"]["plies"]]
     }
@@ -102,7 +102,7 @@ def test_a_game_asks_for_every_ply(daemon: PretendedDaemon, client: Client) -> N
     assert [position.ply for position in client.analyze_game("f5d6", plies=[1]).result()] == [1]
 
 
-def test_a_list_is_one_request(daemon: PretendedDaemon, client: Client) -> None:
+def test_a_list_of_positions_is_one_request(daemon: PretendedDaemon, client: Client) -> None:
     daemon.answers["analyze"] = lambda request: {
         "results": [{**ANALYSED, "item": item} for item, _ in enumerate(request["args"]["positions"])],
         "nodes": 2,
@@ -130,7 +130,7 @@ def test_a_reply_that_makes_no_sense_is_an_error_not_a_wait(daemon: PretendedDae
     assert client.ping() >= 0
 
 
-def test_what_cannot_be_sent_is_refused_here(client: Client) -> None:
+def test_unsendable_arguments_are_refused_before_sending(client: Client) -> None:
     for args, code in (({"x": object()}, "bad_request"), ({"x": "y" * (1 << 20)}, "too_large")):
         with pytest.raises(DaemonError) as caught:
             client.request("legal", args)
@@ -148,7 +148,7 @@ def test_an_error_about_the_client_as_a_whole_ends_what_is_in_flight(daemon: Pre
             handle.result()
 
 
-def test_cancelling(daemon: PretendedDaemon, client: Client) -> None:
+def test_a_request_is_cancelled(daemon: PretendedDaemon, client: Client) -> None:
     def cancel(request: dict[str, Any]) -> dict[str, Any]:
         found = [asked for asked in daemon.held if asked[1]["id"] == request["args"]["target"]]
         for asked in found:
@@ -224,7 +224,7 @@ def test_a_daemon_found_by_its_file_is_found_again_elsewhere(tmp_path: Path, mon
         second.close()
 
 
-def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_daemon_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
     with pytest.raises(NoDaemon, match=r"connection\.json: .*desdaemon serve"):
         connect()
@@ -245,7 +245,7 @@ def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.posix
-def test_key_files_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_key_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "me.key"
     with pytest.raises(DaemonError, match="forbidden"):
         connect("tcp://127.0.0.1:1", key=file)
@@ -260,7 +260,7 @@ def test_key_files_that_cannot_be_used(tmp_path: Path) -> None:
         connect("tcp://127.0.0.1:1", key=file)
 
 
-def test_the_asyncio_client(daemon: PretendedDaemon, endpoint: str) -> None:
+def test_the_asyncio_client_does_what_the_blocking_one_does(daemon: PretendedDaemon, endpoint: str) -> None:
     async def work() -> None:
         async with await AsyncClient.connect(endpoint) as client:
             daemon.answers["analyze"] = lambda request: ANALYSED
@@ -317,7 +317,7 @@ def test_a_client_inherited_over_a_fork_says_so(daemon: PretendedDaemon, endpoin
     assert client.ping() >= 0
 
 
-def test_no_option_that_makes_libzmq_abort(endpoint: str) -> None:
+def test_no_option_makes_libzmq_abort(endpoint: str) -> None:
     """Heartbeats that meet a full receive queue and a broken connection do (`stream_engine_base.cpp`)."""
     with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
         equip(socket, DaemonAddress(endpoint, endpoint, None), endpoint)
@@ -368,7 +368,7 @@ def test_closing_fails_what_is_in_flight_and_leaves_nothing(daemon: PretendedDae
     until(lambda: daemon.operations().count("cancel") >= 1)
 
 
-def test_what_a_cancelled_analysis_had_found(daemon: PretendedDaemon, client: Client) -> None:
+def test_a_cancelled_analysis_returns_what_was_found(daemon: PretendedDaemon, client: Client) -> None:
     daemon.answers["cancel"] = lambda request: {"cancelled": True}
     for verb, data in (
         (lambda: client.analyze(moves="f5"), ANALYSED),
@@ -390,7 +390,7 @@ def test_what_a_cancelled_analysis_had_found(daemon: PretendedDaemon, client: Cl
         assert first.finished is (first is not found)
 
 
-def test_an_error_without_anything_found(daemon: PretendedDaemon, client: Client) -> None:
+def test_an_error_carries_nothing_found(daemon: PretendedDaemon, client: Client) -> None:
     handle = client.analyze(moves="f5")
     until(lambda: daemon.held)
     identity, request = daemon.held.pop()
@@ -411,7 +411,7 @@ def test_a_game_gives_out_what_is_done(daemon: PretendedDaemon, client: Client) 
         assert [found.done for found in handle] == expected
 
 
-def test_batches(daemon: PretendedDaemon, client: Client) -> None:
+def test_a_client_works_with_batches(daemon: PretendedDaemon, client: Client) -> None:
     daemon.answers["analyze.batch"] = lambda request: {"job": 7, "items": 2}
     daemon.answers["batch.forget"] = lambda request: {"forgotten": True}
     daemon.answers["cache.clear"] = lambda request: {"forgotten": 3}
@@ -443,7 +443,7 @@ def test_batches(daemon: PretendedDaemon, client: Client) -> None:
     assert daemon.seen[-1]["args"] == {"file": "games.txt"}
 
 
-def test_children_of_a_position(daemon: PretendedDaemon, client: Client) -> None:
+def test_the_children_of_a_position_are_typed(daemon: PretendedDaemon, client: Client) -> None:
     child = {"move": "d6", "score": -1, "grade": "A", "lines": 2, "level": 21, "wins": 1, "draws": 0, "losses": 3}
     daemon.answers["book.get"] = lambda request: {"found": True, "children": [child]}
     assert client.book_get(moves="f5", children=True).children[0].losses == 3

@@ -95,7 +95,7 @@ def test_phases_take_turns_the_clearest_first(base: str, capsys: pytest.CaptureF
     assert gaps == sorted(gaps, reverse=True)
 
 
-def test_games_in_sgf(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_in_sgf_give_exercises(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     obf, sgf = tmp_path / "x.obf", tmp_path / "x.sgf"
     for path in (obf, sgf):
         assert command.main([base, "--out", str(path), "--threads", "1"]) == 0
@@ -109,7 +109,7 @@ def test_games_in_sgf(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert sgf.read_text("utf-8").count(" to move. Ann") == len(games)
 
 
-def test_a_page_to_print(base: str, tmp_path: Path) -> None:
+def test_a_page_to_print_is_written(base: str, tmp_path: Path) -> None:
     html = tmp_path / "x.html"
     assert command.main([base, "--count", "7", "--out", str(html), "--threads", "1"]) == 0
     text = html.read_text("utf-8")
@@ -130,12 +130,14 @@ def test_a_page_to_print(base: str, tmp_path: Path) -> None:
         (["--out", "/no/such/folder/x.obf"], '--out "/no/such/folder/x.obf": expected a file that can be written'),
     ],
 )
-def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_refused(
+    arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command.main([base, *arguments]) == 1
     assert capsys.readouterr().err == f"desdaemon exercises: {line}\n"
 
 
-def test_games_without_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_without_mistakes_give_no_exercise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "short.txt"
     path.write_text("f5\n")
     assert command.main([str(path)]) == 1

@@ -267,7 +267,7 @@ def answers(server: Server) -> list[tuple[str, str]]:
     return [(name, line.split()[2]) for name, line in server.lines if re.match(r"tell /os (accept|decline)", line)]
 
 
-def test_two_who_ask_each_other_play(tmp_path: Path) -> None:
+def test_two_programs_that_ask_each_other_play(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Table(tmp_path) as table:
             alice = table.sit("alice", Dice(1), offer="8 5:00 bob", matches=2)
@@ -323,7 +323,7 @@ def test_a_wrong_password_and_a_second_login_are_refused(tmp_path: Path) -> None
     run(scene())
 
 
-def test_no_server_ends_the_program() -> None:
+def test_a_server_that_cannot_be_reached_ends_the_program() -> None:
     async def scene() -> None:
         async with Server() as server:
             pass

@@ -68,7 +68,7 @@ def board(
     return ggs.ServerBoard(id, False, SINGLE, (first, second), position)._replace(**changes)
 
 
-def test_the_login() -> None:
+def test_a_login_sends_name_and_password() -> None:
     player = Player("alice", "secret", ANY, Wishes())
     player.connected(0)
     assert player.told(ggs.Ready(), 0) == []
@@ -115,7 +115,7 @@ def test_until_the_first_login_a_failure_ends_the_program_and_later_it_calls_aga
     assert entering(player, 9).told(ggs.Prompt("login"), 9)[-1] == Connect(4)
 
 
-def test_what_the_server_said_at_the_login_is_cut() -> None:
+def test_a_long_greeting_of_the_server_is_cut() -> None:
     player = Player("alice", "wrong", ANY, Wishes())
     player.connected(0)
     player.told(ggs.Prompt("password"), 0)
@@ -176,11 +176,11 @@ def test_the_first_call_fails_at_once_and_later_ones_wait_longer_and_longer() ->
         (request(type=ggs.parse_type("10")), AcceptRules(("*",)), "decline"),
     ],
 )
-def test_which_requests_are_accepted(asked: ggs.Request, rules: AcceptRules, answer: str | None) -> None:
+def test_requests_are_accepted_within_the_rules(asked: ggs.Request, rules: AcceptRules, answer: str | None) -> None:
     assert sent(online(rules).told(asked, 0)) == ([f"tell /os {answer} .8"] if answer else [])
 
 
-def test_one_match_at_a_time() -> None:
+def test_only_one_match_is_played_at_a_time() -> None:
     player = online()
     assert sent(player.told(request(), 0)) == ["tell /os accept .8"]
     assert sent(player.told(request(id=".9"), 1)) == ["tell /os decline .9"]
@@ -235,7 +235,7 @@ def test_moves_are_searched_and_played_with_evaluation_and_time() -> None:
     assert player.told(board(START.after(parse_move("f5"))), 5)[1:] == []
 
 
-def test_what_was_searched_is_told_when_wanted() -> None:
+def test_searches_are_shown_when_wanted() -> None:
     player = online(wishes=Wishes(tell=True))
     player.told(board(), 0)
     assert sent(player.found(Answer(".5", START, parse_move("f5"), 1.5, 3.25, "f5 +1.5 20")))[1] == "tell .5 f5 +1.5 20"
@@ -276,7 +276,7 @@ def test_games_of_others_are_shown_alone() -> None:
 
 
 @pytest.mark.parametrize(("names", "shown"), [(("alice", "bob"), "-64"), (("bob", "alice"), "+64")])
-def test_a_result_is_that_of_the_first_named(names: tuple[str, str], shown: str) -> None:
+def test_the_result_belongs_to_the_first_named(names: tuple[str, str], shown: str) -> None:
     player = online()
     player.told(match(names=names), 0)
     (text,) = (i.text for i in player.told(match(False, names=names, result=-64.0), 1) if isinstance(i, Show))
@@ -420,7 +420,7 @@ def test_a_lost_connection_stops_searches_and_adjourned_matches_wait_for_people(
     assert lines[-1] == "tell /os open 1"
 
 
-def test_the_service_goes_and_comes() -> None:
+def test_a_service_that_goes_and_comes_is_joined_again() -> None:
     player = online()
     player.told(match(), 0)
     player.told(board(), 0)
@@ -491,7 +491,7 @@ LINE = re.compile(
 
 
 @given(st.lists(events, max_size=60), st.booleans())
-def test_any_order_of_events(happened: list[tuple[str, Any]], offering: bool) -> None:
+def test_events_may_come_in_any_order(happened: list[tuple[str, Any]], offering: bool) -> None:
     wishes = Wishes("8 5:00" if offering else "", tell=True, records=True, resume=offering)
     player = Player("alice", "secret", ANY, wishes)
     searches: dict[str, StartSearch] = {}

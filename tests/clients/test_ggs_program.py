@@ -117,7 +117,7 @@ def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
         (["--login", "a b"], "login"),
     ],
 )
-def test_bad_arguments(
+def test_bad_arguments_are_refused_in_a_line(
     arguments: list[str],
     complaint: str,
     tmp_path: Path,
@@ -146,7 +146,7 @@ def test_the_password_is_asked_for_at_a_terminal(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("place", ["", "a b:1", "host:0", "host:65536", "host:x"])
-def test_what_is_no_server(place: str) -> None:
+def test_wrong_addresses_of_servers_are_refused(place: str) -> None:
     with pytest.raises(BadInput):
         read_place(place)
 
@@ -155,7 +155,7 @@ def test_what_is_no_server(place: str) -> None:
     ("text", "place"),
     [("host", ("host", 5000)), ("host:1", ("host", 1)), ("[::1]:2", ("::1", 2)), ("[::1]", ("::1", 5000))],
 )
-def test_servers(text: str, place: tuple[str, int]) -> None:
+def test_a_server_is_a_host_and_a_port(text: str, place: tuple[str, int]) -> None:
     assert read_place(text) == place
 
 
@@ -507,7 +507,7 @@ def test_a_password_that_others_may_read_is_not_used(
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [((), "-ggs-host"), (("-ggs-host", "localhost"), "-ggs-login")])
-def test_what_edax_s_mode_lacks(
+def test_options_that_edax_s_mode_lacks_are_told(
     arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -135,7 +135,7 @@ def test_games_are_ended_by_the_solver() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["nboard", "text"])
-def test_other_boards(protocol: str) -> None:
+def test_a_match_begins_at_other_boards(protocol: str) -> None:
     """Programs are told of the board; these know one only, and so go wrong."""
     opening = GameRecord(parse_board(OTHER_START), ())
     assert played([protocol], [protocol], opening=opening).ending in ("illegal", "crash", "played")
@@ -157,7 +157,7 @@ def named(tmp_path: Path, line: str) -> list[str]:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("protocol", ["gtp", "nboard", "text"])
-def test_the_protocol_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_protocol_of_a_program_is_found_out(protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the program, on a busy machine, takes longer than usual."""
     monkeypatch.setattr("desdaemon.clients.programs.engine_protocols._PROBE_S", 60.0)
     assert detected_protocol(named(tmp_path, f"exec {fake(protocol)}")) == protocol
@@ -205,12 +205,12 @@ def test_this_program_is_known_by_a_word() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "'", "  "])
-def test_bad_command_lines(text: str) -> None:
+def test_bad_command_lines_are_refused_in_a_line(text: str) -> None:
     with pytest.raises(BadInput, match="expected a command line"):
         command_of(text)
 
 
-def test_a_program_that_says_nothing() -> None:
+def test_a_silent_program_is_given_up() -> None:
     process = EngineProcess(command_of(fake("gtp", "deaf")))
     try:
         with pytest.raises(EngineFault, match="no answer within"):
@@ -239,7 +239,7 @@ def test_nboard_is_told_the_clock(tmp_path: Path) -> None:
 # Time
 
 
-def test_clocks() -> None:
+def test_programs_are_told_their_clocks() -> None:
     watch = Stopwatch(TimeControl(main=1000, increment=100), 0)
     assert watch.left == 1000
     assert watch.spend(600)
@@ -305,7 +305,7 @@ def sample_of(pairs: statistics.Counts) -> statistics.Sample:
     return statistics.sample([(at / 4, 1.0)] for at, count in enumerate(pairs) for _ in range(count))
 
 
-def test_elo() -> None:
+def test_elo_follows_the_formula() -> None:
     """Against the formula where it is exact: 3:1 is 190.85, and the spread is the pairs'."""
     rating = statistics.elo(sample_of((0, 0, 50, 0, 50)))
     assert rating
@@ -317,7 +317,7 @@ def test_elo() -> None:
     assert statistics.elo(sample_of((0, 0, 0, 0, 0))) is None
 
 
-def test_elo_without_a_single_loss() -> None:
+def test_elo_is_bounded_without_a_loss() -> None:
     """The true score is above 0.025 ^ (1 / games) with 97.5 %."""
     rating = statistics.elo(sample_of((0, 0, 0, 0, 10)))
     assert rating
@@ -378,7 +378,7 @@ def run(*arguments: object, games: int = 4) -> int:
     return status
 
 
-def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_match_prints_its_games_and_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved, account = tmp_path / "games.ggf", tmp_path / "account.json"
     sides = [fake("gtp", "first"), fake("gtp", "last")]
     assert run(*sides, "--concurrency", 2, "--save", saved, "--json", account, "--log", tmp_path / "logs") == 0
@@ -482,7 +482,7 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
         (["a -gtp", "b -gtp", "--games", "300000"], "150000 openings: expected at most 50000"),
     ],
 )
-def test_files_and_programs_that_a_match_cannot_use(
+def test_unusable_files_and_programs_are_named(
     arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All of that is said before a game is played."""
@@ -517,9 +517,7 @@ def test_files_and_programs_that_a_match_cannot_use(
         (["a", "b", "c", "--names", "x,y"], "expected one value for all programs, or 3"),
     ],
 )
-def test_command_lines_that_a_match_refuses(
-    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_contradicting_options_are_refused(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main(arguments)
     assert ended.value.code == 2
@@ -553,7 +551,7 @@ def test_a_program_that_says_nothing_at_its_start_is_mentioned(
 
 
 @pytest.mark.parametrize("content", [b"hello\n", b"{}\n", b'{"match": 2}\n', b"[]\n", b"hello"])
-def test_files_that_are_no_journal(content: bytes, tmp_path: Path) -> None:
+def test_files_that_are_no_journal_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(content)
     with pytest.raises(BadInput):
@@ -576,7 +574,7 @@ def test_a_damaged_line_of_a_journal_is_told(old: str, new: str, tmp_path: Path)
         Journal(str(path), {})
 
 
-def test_the_account_of_a_match() -> None:
+def test_a_match_ends_with_its_account() -> None:
     """Three games by hand: two of a pair, one without a partner."""
 
     def game(score: int, ending: str = "played", faulty: int = -1) -> Finished:
@@ -637,7 +635,7 @@ def test_two_hundred_fast_games_are_never_lost_on_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
+def test_this_program_plays_in_three_protocols(tmp_path: Path) -> None:
     """Whole games between them, in which nobody does anything wrong."""
     account = tmp_path / "account.json"
     for first, second in (("-gtp", "-nboard"), ("-nboard", "--protocol text")):

@@ -21,7 +21,7 @@ def named(text: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", text))
 
 
-def test_the_json_of_the_document(tmp_path: Path) -> None:
+def test_the_document_shows_the_json_that_is_written(tmp_path: Path) -> None:
     """All keys there are, and no others."""
     account = tmp_path / "account.json"
     sides = [shlex.join([sys.executable, FAKE, "gtp", which]) for which in ("first", "last", "first")]

@@ -51,7 +51,7 @@ def played(black: str, white: str, *, wanted: bool = True, seen: list[RunningGam
 
 
 @pytest.mark.parametrize("black", list(PLAYERS))
-def test_what_programs_say_of_their_moves(black: str) -> None:
+def test_evaluations_of_programs_are_shown(black: str) -> None:
     """It is noted from Black's side, goes into the journal and out of it."""
     white = {"gtp": "nboard", "nboard": "text", "text": "gtp"}[black]
     seen: list[RunningGame] = []
@@ -89,7 +89,7 @@ def run(folder: Path, *arguments: object, games: int = 4) -> str:
     return (folder / "index.html").read_text()
 
 
-def test_pages_of_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_match_writes_its_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They stand by themselves, lead to each other, and have the games as the journal has them."""
     folder, journal = tmp_path / "pages" / "of a match", tmp_path / "journal"
     index = run(folder, "--journal", journal)
@@ -123,7 +123,7 @@ def test_pages_of_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert str(places[-1]["told"]).startswith(f"The end: {result}, ")
 
 
-def test_more_programs_have_a_cross_table(tmp_path: Path) -> None:
+def test_several_programs_get_a_cross_table(tmp_path: Path) -> None:
     sides = [fake("gtp", one) for one in ("first", "last", "first")]
     arguments = [*sides, "--names", "A,B,C", "--games", "2", "--page", str(tmp_path)]
     assert command.main(arguments) == 0
@@ -160,7 +160,7 @@ def test_a_running_game_has_its_clocks_and_evaluations(tmp_path: Path) -> None:
     assert (tmp_path / "index.html").read_text() == index, "once a second at most"
 
 
-def test_a_fault_is_told(tmp_path: Path) -> None:
+def test_a_fault_of_a_program_is_shown(tmp_path: Path) -> None:
     game = played("gtp", "gtp")._replace(ending="time", faulty=1, note="move 7 took 3 s", scores=())
     page = game_page(game, 0, "A", "B")
     assert "time: move 7 took 3 s</strong> of White" in page
@@ -204,7 +204,7 @@ def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_match_that_goes_on_goes_on_with_its_page(tmp_path: Path) -> None:
+def test_a_resumed_match_continues_its_page(tmp_path: Path) -> None:
     folder, journal = tmp_path / "page", tmp_path / "journal"
     assert "2 of 2 games" in run(folder, "--journal", journal, games=2)
     # Times of less than a tenth of a millisecond are lost in the journal.
@@ -215,7 +215,7 @@ def test_a_match_that_goes_on_goes_on_with_its_page(tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) == 5
 
 
-def test_a_folder_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert command.main([fake("gtp"), fake("gtp"), "--page", str(tmp_path / "file")]) == 1
     assert "--page" in capsys.readouterr().err
@@ -289,6 +289,6 @@ def brightness(colour: str) -> int:
 
 
 @pytest.mark.slow
-def test_the_page_in_a_browser(tmp_path: Path) -> None:
+def test_a_browser_shows_the_page(tmp_path: Path) -> None:
     programs("chromium")
     asyncio.run(look(tmp_path / "page", tmp_path / "journal"))

@@ -164,7 +164,7 @@ def test_no_end_of_a_program_is_waited_for_without_limit(monkeypatch: pytest.Mon
                     stream.close()
 
 
-def test_why_a_program_did_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_of_a_failed_start_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """The last line of its standard error is in the message, without colours."""
     assert command.main([fake("gtp", "broken"), fake("gtp")]) == 1
     out, err = capsys.readouterr()
@@ -187,7 +187,9 @@ def test_a_program_that_fails_every_game_stops_the_match(tmp_path: Path, capsys:
 
 
 @pytest.mark.posix
-def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_stops_the_match_with_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line says so, and what was played is reported."""
 
     def full(descriptor: int) -> None:
@@ -206,7 +208,7 @@ def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 @pytest.mark.posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device without room")
-def test_standard_output_without_room(tmp_path: Path) -> None:
+def test_a_full_standard_output_ends_the_match(tmp_path: Path) -> None:
     saved = tmp_path / "games.txt"
     with Path("/dev/full").open("w") as device:
         done = subprocess.run(

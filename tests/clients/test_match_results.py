@@ -100,7 +100,7 @@ def clusters(points: list[float]) -> list[list[tuple[float, float]]]:
     return [[(point, 1.0)] for point in points]
 
 
-def test_two_ratings_are_the_elo_difference() -> None:
+def test_two_ratings_differ_by_the_elo_difference() -> None:
     results = clusters([1.0] * 30 + [0.5] * 40 + [0.25] * 10)
     found = ratings(2, [Pairing(0, 1, results)])
     pair = statistics.elo(statistics.sample(results))
@@ -150,7 +150,7 @@ def test_known_strengths_lie_within_the_errors() -> None:
     assert 134 <= inside <= 149
 
 
-def test_ratings_where_somebody_has_won_everything() -> None:
+def test_ratings_are_finite_where_somebody_won_everything() -> None:
     found = ratings(3, [Pairing(0, 1, clusters([1.0] * 5)), Pairing(1, 2, clusters([0.5] * 5))])
     assert found
     assert found.bounded
@@ -163,7 +163,7 @@ def test_ratings_where_somebody_has_won_everything() -> None:
 
 
 @given(st.integers(2, 6), st.sampled_from(KINDS), st.integers(1, 9), st.integers(1, 5))
-def test_a_schedule_is_fair(programs: int, kind: str, games: int, openings: int) -> None:
+def test_a_schedule_gives_each_program_as_many_games(programs: int, kind: str, games: int, openings: int) -> None:
     """Each two that meet play as often as they should, each opening with either colour, and no number comes twice."""
     schedule = Schedule(programs, kind, games, openings)
     numbers = list(schedule.numbers())
@@ -200,14 +200,14 @@ def test_openings_that_coincide_are_played_once(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 999), st.integers(0, 7))
-def test_mirror_images_have_one_key(line: int, symmetry: int) -> None:
+def test_mirror_images_of_an_opening_have_one_key(line: int, symmetry: int) -> None:
     opening = LISTED[line]
     initial = Position(transform(START.player, symmetry), transform(START.opponent, symmetry), True)
     moves = tuple(PlayedMove(transform_move(played.move, symmetry), 0.0) for played in opening.moves)
     assert key_of(GameRecord(initial, moves)) == key_of(opening)
 
 
-def test_more_openings_than_are_listed() -> None:
+def test_more_openings_than_listed_are_drawn() -> None:
     found = listed_openings(2500)
     assert (len(found.openings), found.drawn) == (2500, 1500)
     assert len({key_of(opening) for opening in found.openings}) == 2500
@@ -249,7 +249,7 @@ def test_a_bad_position_is_named(tmp_path: Path) -> None:
         openings_of_file(str(file))
 
 
-def test_a_match_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_match_starts_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.obf"
     file.write_text(f"{OBF}\n{OBF}\n")
     saved = tmp_path / "games.txt"
@@ -277,7 +277,9 @@ def test_openings_of_xot_are_drawn_by_the_seed(tmp_path: Path, monkeypatch: pyte
         openings_of_list("xot", 2)
 
 
-def test_a_match_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_match_starts_from_openings_of_xot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = listed(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     journal, account, saved = (tmp_path / name for name in ("journal", "account.json", "games.txt"))
@@ -316,7 +318,7 @@ def test_openings_that_come_again_are_mentioned(tmp_path: Path, capsys: pytest.C
 # Tournaments, journals, accounts
 
 
-def test_a_round_robin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_round_robin_pairs_everybody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     account, saved, journal = tmp_path / "account.json", tmp_path / "games.ggf", tmp_path / "journal"
     sides = [fake("gtp", "first"), fake("gtp", "last"), fake("gtp", "resign", 0)]
     assert command.main([*sides, "--games", "2", "--journal", str(journal), "--concurrency", "2"]) == 0
@@ -341,7 +343,7 @@ def test_a_round_robin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(saved.read_text().splitlines()) == 12
 
 
-def test_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ladder_orders_its_programs(capsys: pytest.CaptureFixture[str]) -> None:
     """Neighbours meet, and the report has what each step is worth instead of the points of each against each."""
     sides = [fake("gtp", "resign", 0), fake("gtp", "first"), fake("gtp", "first")]
     assert command.main([*sides, "--games", "4", "--tournament", "ladder", "--names", "A,B,C"]) == 0
@@ -479,7 +481,9 @@ def test_no_games_have_no_score() -> None:
 
 
 @pytest.mark.posix
-def test_a_program_that_calls_itself_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_with_a_name_of_its_own_keeps_the_given_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A server's name tells its version where no file does."""
     word, journal = tmp_path / "word", tmp_path / "journal"
     word.write_text("first")
@@ -492,7 +496,7 @@ def test_a_program_that_calls_itself_otherwise(tmp_path: Path, capsys: pytest.Ca
     assert 'program 1 calls itself "Fake last", in the games before "Fake first"' in capsys.readouterr().err
 
 
-def test_what_this_program_is(tmp_path: Path) -> None:
+def test_this_program_is_told_by_version_and_settings(tmp_path: Path) -> None:
     weights = tmp_path / "weights.dat"
     weights.write_bytes(b"one")
     own = command.command_of(f"self -eval-file {weights}")

@@ -20,7 +20,7 @@ from desdaemon.protocol.errors import BadInput
 POINTS = np.array([0, 0.25, 0.5, 0.75, 1])
 
 
-def test_what_a_test_has_found_is_told() -> None:
+def test_the_finding_of_a_test_is_told() -> None:
     bounds = (-2.94, 2.94)
     test, text = statistics.Sequential, "between -2.94 and +2.94:"
     assert sequential_text(test(3.0, *bounds, 1), (0, 10)) == f"SPRT +3.00 {text} H1 accepted (+10 Elo)"
@@ -56,13 +56,13 @@ def checked(counts: np.ndarray[Any, Any], score0: float, score1: float) -> float
     return float(likelihoods[1] - likelihoods[0])
 
 
-def test_the_ratio_is_the_exact_one() -> None:
+def test_the_ratio_is_the_exact_pentanomial_one() -> None:
     assert ratio([0, 1, 3, 3, 7], -20, 20) == pytest.approx(1.6118, abs=1e-4)
     assert ratio([7, 3, 3, 1, 0], -20, 20) == pytest.approx(-1.6118, abs=1e-4)
     assert ratio([0] * 5, -20, 20) == 0
 
 
-def test_results_that_are_all_equal() -> None:
+def test_a_row_of_equal_results_is_decided() -> None:
     """The likeliest distributions then have losses that have not come."""
     scores = statistics.expected_score(20), statistics.expected_score(-20)
     assert ratio([0, 0, 0, 0, 9], -20, 20) == pytest.approx(9 * math.log(scores[0] / scores[1]))

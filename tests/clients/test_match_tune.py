@@ -54,7 +54,7 @@ def tuned(strength: Callable[[Sequence[float]], float], seed: int, iterations: i
     return tuning
 
 
-def test_it_finds_the_best_of_a_noisy_quadratic() -> None:
+def test_a_tuning_finds_the_best_of_a_noisy_quadratic() -> None:
     """The mean of ten tunings comes within a twentieth of the range, and they lose little Elo."""
     found = [tuned(elo, seed, 1000).values for seed in range(10)]
     for at, one in enumerate((SPEED, LEVEL)):
@@ -63,7 +63,7 @@ def test_it_finds_the_best_of_a_noisy_quadratic() -> None:
     assert elo(BEST) - elo([SPEED.start, LEVEL.start]) > 400
 
 
-def test_what_does_not_matter_stays_within_its_error() -> None:
+def test_a_parameter_without_effect_stays_within_its_error() -> None:
     """In about 19 of 20 tunings."""
     wide = TunedOption("speed", 0, 10**6, 500_000)
     inside = 0
@@ -93,7 +93,7 @@ def test_trials_lie_around_the_values_and_in_the_range() -> None:
     assert abs(sum(sum(values[1] for values in trial) / 2 for trial in trials) / 1000 - 18) < 0.5
 
 
-def test_a_step_is_as_the_formula_says() -> None:
+def test_a_step_follows_the_formula() -> None:
     """The last iteration moves by R times the change for each game won."""
     tuning = Tuning([SPEED], 400, 1)
     trial = tuning.trial(400)
@@ -106,14 +106,14 @@ def test_a_step_is_as_the_formula_says() -> None:
     ("text", "parameter"),
     [("level=2:9", ("level", 2, 9, 5)), ("l=0:60:7", ("level", 0, 60, 7)), ("alpha=-64:0", ("alpha", -64, 0, -32))],
 )
-def test_parameters(text: str, parameter: tuple[object, ...]) -> None:
+def test_parameters_are_read_with_their_ranges(text: str, parameter: tuple[object, ...]) -> None:
     assert parse_parameter(text) == parameter
 
 
 @pytest.mark.parametrize(
     "text", ["level", "level=1", "level=9:2", "level=1:99", "nothing=1:2", "ponder=0:1", "l=1:5:6"]
 )
-def test_what_are_no_parameters(text: str) -> None:
+def test_wrong_parameters_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="--tune"):
         parse_parameter(text)
 
@@ -127,7 +127,9 @@ def test_what_are_no_parameters(text: str) -> None:
         (["self", "--save", "x.ggf"], "--save: expected no --tune with it"),
     ],
 )
-def test_what_does_not_go_with_a_tuning(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_a_match_that_exclude_a_tuning_are_refused(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main([*arguments, "--tune", "level=1:3"])
     assert ended.value.code == 2
@@ -178,12 +180,12 @@ def test_a_tuning_that_is_killed_goes_on(tmp_path: Path, capsys: pytest.CaptureF
     assert "games: 8 there, 10 here" in capsys.readouterr().err
 
 
-def test_a_program_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_does_not_start_ends_the_tuning(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["self -eval-file /no/where", "--tune", "level=1:3", "--games", "4"]) == 1
     assert "-eval-file /no/where: can't be read" in capsys.readouterr().err
 
 
-def test_a_tuning_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tuning_is_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The values with their errors, and how they came there; into a file, or in place of the table."""
     journal, account = str(tmp_path / "journal"), tmp_path / "tuned.json"
     arguments = ["self -l 1", "--tune", "noise=0:9:3", "--games", "4", "--journal", journal]

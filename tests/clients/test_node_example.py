@@ -88,7 +88,7 @@ def run_module(code: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("over", ["ipc", "tcp"])
-def test_a_conversation(daemon: Served, over: str) -> None:
+def test_the_example_talks_to_a_daemon(daemon: Served, over: str) -> None:
     found = json.loads(run_module(CONVERSATION, getattr(daemon, over)))
     assert found["legal"]["moves"] == ["f4", "d6", "f6"]
     assert found["refused"] == ["illegal_move", "moves"]
@@ -99,7 +99,7 @@ def test_a_conversation(daemon: Served, over: str) -> None:
     assert found["event"] == ["status", "number"]
 
 
-def test_the_program(daemon: Served) -> None:
+def test_the_example_runs_as_a_program(daemon: Served) -> None:
     done = run(str(EXAMPLE / "analyze_game.js"), "f5d6c3", "2", DESDAEMON_RUNTIME_DIR=str(daemon.runtime))
     assert (done.returncode, done.stderr) == (0, "")
     first, *plies, total, look = done.stdout.splitlines()
@@ -109,7 +109,7 @@ def test_the_program(daemon: Served) -> None:
     assert look == "not in the book"
 
 
-def test_without_a_daemon(tmp_path: Path) -> None:
+def test_the_example_tells_that_no_daemon_is_there(tmp_path: Path) -> None:
     done = run(str(EXAMPLE / "analyze_game.js"), "f5", "1", f"ipc://{tmp_path}/nothing.sock")
     assert (done.returncode, done.stdout) == (1, "")
     assert "ENOENT" in done.stderr

@@ -181,13 +181,15 @@ def test_the_figures_are_those_of_the_games(folder: Path, capsys: pytest.Capture
         assert (int(times), int(lost)) == (len(repeated[mistake]), sum(repeated[mistake]))
 
 
-def test_openings_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_openings_of_a_player_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each game has one opening."""
     openings = told(capsys, str(folder), "--player", "ann").partition("Openings\n")[2].partition("Years\n")[0]
     assert sum(int(figures[0]) for figures in rows(openings).values()) == 7
 
 
-def test_the_page_stands_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_loads_nothing_from_elsewhere(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     html = tmp_path / "ann.html"
     told(capsys, str(folder), "--player", "ann", "--html", str(html), "--board", "http://board/{moves}")
     text = html.read_text("utf-8")
@@ -214,7 +216,7 @@ def test_the_page_stands_alone(folder: Path, tmp_path: Path, capsys: pytest.Capt
         ("zzzzzz", 'no player "zzzzzz": expected a name in these games'),
     ],
 )
-def test_names_that_do_not_tell_the_player(
+def test_ambiguous_and_unknown_names_are_refused(
     name: str, line: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main([str(folder), "--player", name, "--summary"]) == 1
@@ -228,7 +230,7 @@ def test_names_that_do_not_tell_the_player(
         (["--summary", "--player", "ann", "--json", "-"], "--summary and --json exclude each other"),
     ],
 )
-def test_command_lines_that_it_refuses(
+def test_bad_command_lines_are_refused(
     arguments: list[str], line: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -19,7 +19,7 @@ def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert server.main(["--quick", "--json", "--only", "ping"]) in (0, 1)
     report = json.loads(capsys.readouterr().out)
     assert report["machine"]["processors"] >= 1
@@ -44,6 +44,6 @@ def test_kills_under_load_are_hardly_noticed(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_a_storm_of_two_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_storm_of_two_minutes_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert storm.main(["--minutes", "2", "--connections", "500"]) == 0
     assert "answers were checked" in capsys.readouterr().out

@@ -51,19 +51,19 @@ def lines(daemon: PretendedDaemon) -> list[str]:
     return [request["args"]["line"] for request in daemon.seen if request["op"] == "text"]
 
 
-def test_one_shot(daemon: PretendedDaemon) -> None:
+def test_one_line_is_answered_and_the_shell_ends(daemon: PretendedDaemon) -> None:
     done = shell("-c", "hint 3", "-c", "bad one", "-c", "moves")
     assert (done.stdout, done.stderr, done.returncode) == ("<hint 3>\n<moves>\n", '"bad one"?\n', 1)
     done = shell(daemon.endpoint, "-c", "hint 3")
     assert (done.stdout, done.stderr, done.returncode) == ("<hint 3>\n", "", 0)
 
 
-def test_lines_of_a_pipe_until_quit(daemon: PretendedDaemon) -> None:
+def test_lines_of_a_pipe_are_answered_until_quit(daemon: PretendedDaemon) -> None:
     done = shell(typed="play f5\n\nhint\nquit\nmoves\n")
     assert (done.stdout, done.stderr, done.returncode) == ("<play f5>\n<hint>\n", "", 0)
 
 
-def test_operations_as_json(daemon: PretendedDaemon) -> None:
+def test_operations_are_answered_as_json(daemon: PretendedDaemon) -> None:
     daemon.answers["legal"] = lambda request: {"moves": request["args"].get("moves", "")}
     done = shell("--json", "-c", 'legal {"moves": "f5"}', "-c", "ping")
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
@@ -77,7 +77,7 @@ def test_operations_as_json(daemon: PretendedDaemon) -> None:
         assert "expected a JSON map" in done.stderr
 
 
-def test_nobody_there_and_bad_command_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_daemon_and_bad_command_lines_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
     for arguments, status in (((), 1), (("ipc:///nowhere/at/all", "--timeout", "0.1"), 1), (("--nonsense",), 2)):
         done = shell(*arguments)
@@ -158,7 +158,7 @@ def test_a_terminal_shows_the_progress_of_a_job(
     assert err == "\r\x1b[KBook deviate...round 1, search 3/9 done\r\x1b[K"
 
 
-def test_history_and_completion_at_a_terminal(daemon: PretendedDaemon, tmp_path: Path) -> None:
+def test_a_terminal_has_history_and_completion(daemon: PretendedDaemon, tmp_path: Path) -> None:
     for typed, wanted in ((b"hin\t3\nbook dev\t2 4\n\x04", ["hint 3", "book deviate 2 4"]), (b"\x1b[A\n\x04", [])):
         controller, terminal = pty.openpty()
         process = subprocess.Popen(

@@ -60,7 +60,7 @@ def test_the_key_is_made_once_and_again_when_it_is_lost(tmp_path: Path) -> None:
     assert [(known.name, known.role) for known in store.allowed().values()] == [("local", "admin")]
 
 
-def test_options_without_paths_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_need_no_paths_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "HAS_IPC", False)
     keys = {"--keys": [str(tmp_path)]}
     assert serve_options(keys, False, 1).ipc == "tcp://127.0.0.1:0"

@@ -28,7 +28,7 @@ def by_one_thread(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return grown(tmp_path_factory.mktemp("book") / "one.egbk3", GROWTH, "-book-tasks", "1")[0]
 
 
-def test_the_book_is_that_of_one_thread(cluster: Cluster, by_one_thread: bytes, tmp_path: Path) -> None:
+def test_a_cluster_makes_the_book_of_one_thread(cluster: Cluster, by_one_thread: bytes, tmp_path: Path) -> None:
     book, said = grown(tmp_path / "book.egbk3", GROWTH, "-cluster", str(cluster.file))
     assert book == by_one_thread
     assert "cluster:" not in said
@@ -111,7 +111,7 @@ def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tm
     assert lines[0] == lines[1]
 
 
-def test_labels_are_those_of_this_process(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_makes_the_labels_of_one_process(cluster: Cluster, tmp_path: Path) -> None:
     game, positions = tmp_path / "games.npz", tmp_path / "positions.npz"
     lines = tmp_path / "lines.txt"
     lines.write_text(
@@ -136,7 +136,7 @@ def test_labels_are_those_of_this_process(cluster: Cluster, tmp_path: Path) -> N
         assert values.tolist() == two[name].tolist() == by_cluster[name].tolist()
 
 
-def test_status_names_the_workers(cluster: Cluster) -> None:
+def test_status_names_every_worker(cluster: Cluster) -> None:
     status = cluster.run("status")
     assert status.returncode == 0, status.stderr
     assert [line.split()[0] for line in status.stdout.splitlines()] == ["one", "two"]

@@ -117,7 +117,7 @@ def test_the_book_of_the_document_is_begun_by_commands_there_are() -> None:
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_on_one_machine(folder: Folder) -> None:
+def test_the_commands_for_one_machine_work(folder: Folder) -> None:
     scheduler, worker, owner = scheduler_first("cluster worker tcp://127.0.0.1:8786 --threads 4")
     folder.go_on(scheduler.replace("scheduler", f"scheduler --listen tcp://127.0.0.1:{PORT}"), "scheduler at")
     folder.go_on(worker, "has joined")
@@ -135,7 +135,7 @@ def test_on_one_machine(folder: Folder) -> None:
 @pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the keys")
-def test_with_keys_and_a_job_that_has_an_end(folder: Folder) -> None:
+def test_the_commands_with_keys_and_a_bounded_job_work(folder: Folder) -> None:
     folder.run(block("desdaemon cluster keys"))
     scheduler, worker, owner = scheduler_first("--nice 10")
     (folder.path / "shared").mkdir()

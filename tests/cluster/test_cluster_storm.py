@@ -219,7 +219,7 @@ def grown(growth: Growth, games: Path, name: Path) -> tuple[str, list[Path]]:
 @pytest.mark.posix
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
 @pytest.mark.parametrize("name", GROWTHS)
-def test_the_book_is_that_of_one_thread(
+def test_the_book_equals_that_of_one_thread(
     name: str,
     trouble: Callable[[Cluster, subprocess.Popen[str]], None],
     reference: Callable[[str], tuple[Path, list[bytes]]],
@@ -267,7 +267,7 @@ def by_one_thread(problems: Path) -> list[tuple[str, ...]]:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
-def test_problems_are_solved_as_by_one_thread(
+def test_problems_have_the_answers_of_one_thread(
     trouble: Callable[[Cluster, subprocess.Popen[str]], None],
     problems: Path,
     by_one_thread: list[tuple[str, ...]],

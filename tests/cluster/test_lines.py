@@ -117,7 +117,7 @@ def test_a_stop_ends_all_lines() -> None:
     assert halted.is_set()
 
 
-def test_who_wants_no_more_ends_the_searches() -> None:
+def test_a_caller_that_leaves_ends_its_searches() -> None:
     cluster = MadeUpCluster(1)
     following = pool(cluster).follow(line(seed) for seed in range(300))
     next(following)

@@ -164,7 +164,7 @@ def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
     assert here.searches == (wanted[1],)
 
 
-def test_a_batch_that_came_to_nobody_goes_out_again_as_another() -> None:
+def test_a_batch_that_reached_nobody_is_sent_again() -> None:
     window, wanted, first = one_batch()
     window.refused(first.number)
     (again,) = window.batches()
@@ -197,7 +197,7 @@ def test_a_wrong_worker_is_found_by_checks(monkeypatch: pytest.MonkeyPatch) -> N
     assert all("b" in pair for pair in workers.disagreements)
 
 
-def test_what_waits_goes_out_where_nothing_more_comes_until_an_answer() -> None:
+def test_waiting_searches_go_out_when_no_more_can_come() -> None:
     window = SearchWindow()
     window.slots = 2
     first, second, third = searches(3, 5)

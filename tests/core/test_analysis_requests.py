@@ -58,7 +58,7 @@ def test_a_cancel_before_anything_was_found_carries_nothing(daemon: Operated, mo
         assert "data" not in reply
 
 
-def test_of_a_cancelled_game_the_plies_that_are_known_are_told(tmp_path: Path) -> None:
+def test_a_cancelled_game_tells_its_known_plies(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, slots=2)
     known = {"moves": "f5d6c3", "plies": [3], "depth": 60, "nodes": 5}
     daemon.final("analyze", known)
@@ -72,7 +72,7 @@ def test_of_a_cancelled_game_the_plies_that_are_known_are_told(tmp_path: Path) -
     assert data["nodes"] == sum(answer["nodes"] for answer in data["plies"])
 
 
-def test_at_the_end_of_the_daemon_what_was_found_is_told(daemon: Operated) -> None:
+def test_the_end_of_the_daemon_tells_what_was_found(daemon: Operated) -> None:
     asked = daemon.request("analyze", TELLING)
     begun(daemon)
     operations = daemon.services.operations
@@ -86,7 +86,7 @@ def test_at_the_end_of_the_daemon_what_was_found_is_told(daemon: Operated) -> No
 # --- analyze.until
 
 
-def test_until_cancelled_and_kept(daemon: Operated) -> None:
+def test_a_search_until_cancelled_is_kept(daemon: Operated) -> None:
     asked = daemon.request("analyze", {"until": "cancelled", "moves": "f5"})
     begun(daemon)
     assert daemon.searchers[0].calls[0][2] == (59, 100, 0, 0)
@@ -96,7 +96,7 @@ def test_until_cancelled_and_kept(daemon: Operated) -> None:
     until(lambda: daemon.services.scheduler.running == 0)
 
 
-def test_until_cancelled_ends_by_itself_where_nothing_is_left_to_search(daemon: Operated) -> None:
+def test_a_search_until_cancelled_ends_when_all_is_solved(daemon: Operated) -> None:
     over = "X" * 63 + "- O"
     assert daemon.final("analyze", {"board": over, "until": "cancelled"})["over"]
     near = "X" * 60 + "OO-- X"
@@ -107,7 +107,7 @@ def test_until_cancelled_ends_by_itself_where_nothing_is_left_to_search(daemon: 
 @pytest.mark.parametrize(
     "more", [{"level": 3}, {"depth": 3}, {"nodes": 9}, {"time_ms": 9}, {"game_nodes": 9}, {"plies": [0]}]
 )
-def test_until_excludes_other_limits(daemon: Operated, more: dict[str, Any]) -> None:
+def test_a_search_until_cancelled_takes_no_other_limit(daemon: Operated, more: dict[str, Any]) -> None:
     reply = daemon.ask("analyze", {"until": "cancelled", **more})
     assert (reply["error"]["code"], reply["error"]["field"]) == ("bad_request", next(iter(more)))
     assert daemon.code("analyze", {"until": "doomsday"}) == "bad_request"
@@ -124,7 +124,7 @@ def test_a_budget_is_shared_by_the_plies(daemon: Operated) -> None:
     assert limits == [100_000 // 5, 87_655 // 4, 75_310 // 3, 62_965 // 2, 50_620]
 
 
-def test_a_budget_and_a_limit_of_each_ply(daemon: Operated) -> None:
+def test_a_budget_goes_together_with_a_limit_of_each_ply(daemon: Operated) -> None:
     asked = {"moves": "f5d6", "plies": [0, 1, 2], "depth": 9, "game_nodes": 90_000, "nodes": 1000, "book": "ignore"}
     daemon.final("analyze", asked)
     assert [call[2][::2] for call in daemon.searchers[0].calls] == [(9, 1000)] * 3
@@ -171,7 +171,7 @@ def test_the_book_of_a_game_is_told_by_ply(daemon: Operated) -> None:
     assert {data["moves"][0]["source"] for data in replies[-1]["data"]["plies"]} == {"search"}
 
 
-def test_what_the_book_says_stands_in_until_something_is_found(daemon: Operated) -> None:
+def test_the_book_answers_until_the_search_has_found_something(daemon: Operated) -> None:
     grown(daemon)
     asked = daemon.request("analyze", {**SILENT, "moves": "f5", "book": "use"})
     begun(daemon)
@@ -180,7 +180,7 @@ def test_what_the_book_says_stands_in_until_something_is_found(daemon: Operated)
     assert (reply["type"], reply["data"]["moves"][0]["source"]) == ("final", "book")
 
 
-def test_ignoring_the_book_and_asking_it_alone(daemon: Operated) -> None:
+def test_the_book_can_be_ignored_or_asked_alone(daemon: Operated) -> None:
     grown(daemon)
     ignored = daemon.final("analyze", {"moves": "f5", "level": 3, "book": "ignore"})
     assert {move["source"] for move in ignored["moves"]} == {"search"}
@@ -263,7 +263,7 @@ def test_the_book_tells_of_every_move(daemon: Operated) -> None:
 # --- the rest
 
 
-def test_clearing_the_cache(tmp_path: Path) -> None:
+def test_a_cleared_cache_answers_nothing(tmp_path: Path) -> None:
     daemon = Operated(tmp_path)
     cache = daemon.services.cache
     daemon.final("analyze", {"depth": 4})
@@ -305,7 +305,7 @@ def test_no_move_is_lost_while_moves_change_their_rank() -> None:
             }
 
 
-def test_of_some_moves_those_of_the_last_iteration_are_known() -> None:
+def test_a_stop_tells_the_moves_of_the_last_iteration() -> None:
     known = FoundLines(2)
     for rank, move in enumerate((19, 26)):
         known.add(rank, line(move, 2))

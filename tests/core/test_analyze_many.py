@@ -126,7 +126,7 @@ def test_the_book_answers_where_its_level_suffices(daemon: Operated) -> None:
     assert (first["data"]["item"], first["data"]["done"], first["data"]["moves"][0]["source"]) == (0, False, "book")
 
 
-def test_of_a_cancelled_list_what_was_found_is_told(daemon: Operated) -> None:
+def test_a_cancelled_list_tells_what_was_found(daemon: Operated) -> None:
     daemon.final("analyze", {"moves": "f5d6c3", "depth": 60, "nodes": 5})
     known = {"moves": "f5d6c3"}
     asked = daemon.request(

@@ -55,7 +55,7 @@ def test_only_a_single_position_may_be_joined(daemon: Operated) -> None:
         assert welcomed(**more) == [False], more
 
 
-def test_the_arguments_are_checked(daemon: Operated) -> None:
+def test_wrong_arguments_are_refused(daemon: Operated) -> None:
     assert daemon.code("analyze", {"threads": -1}) == "bad_request"
     assert daemon.code("analyze", {"deterministic": 1}) == "bad_request"
     assert "analyze.threads" in daemon.final("hello")["features"]
@@ -89,7 +89,7 @@ def test_the_daemons_option_holds_where_a_request_does_not_say(daemon: Operated)
     assert "deterministic" not in daemon.final("analyze", {**asked, "deterministic": False})
 
 
-def test_of_a_deterministic_budget_all_have_equal_parts() -> None:
+def test_a_deterministic_budget_is_shared_equally() -> None:
     budget = Budget(100, 3, deterministic=True)
     budget.settle(budget.take(), 5, goes_on=False)
     assert [budget.take(), budget.take()] == [33, 33]

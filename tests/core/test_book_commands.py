@@ -215,7 +215,7 @@ def test_bad_input_is_one_line_and_changes_nothing(dialogue: BookDialogue, line:
 @pytest.mark.parametrize(
     "command", ["deviate", "enhance", "play", "extend", "subtree", "show", "grade", "lines", "edit d3 5", "delete"]
 )
-def test_from_outside_the_book(dialogue: BookDialogue, command: str) -> None:
+def test_positions_outside_the_book_are_told(dialogue: BookDialogue, command: str) -> None:
     dialogue.say("book new 1 10")
     dialogue.say("play f5d6c3")
     refused = dialogue.refused(f"book {command}")

@@ -143,7 +143,7 @@ def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> No
     assert all(name in dialogue.refused("book schedule nothing") for name in RECIPES)
 
 
-def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path) -> None:
+def test_text_salvage_lines_and_problems_are_exported(dialogue: BookDialogue, tmp_path: Path) -> None:
     grown(dialogue)
     whole = contents(dialogue.book)
     text, native, games = tmp_path / "b.txt", tmp_path / "b.book", tmp_path / "lines.txt"
@@ -169,7 +169,7 @@ def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path)
 
 
 @pytest.mark.needs("book.umigame")
-def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_to_know_are_counted_for_both_sides(dialogue: BookDialogue, monkeypatch: pytest.MonkeyPatch) -> None:
     grown(dialogue)
     head, here, *moves = (line.split() for line in dialogue.lines("book umigame"))
     assert head == ["Lines", "to", "know", "Black", "White"]
@@ -190,7 +190,7 @@ def test_how_few_lines_must_be_known(dialogue: BookDialogue, monkeypatch: pytest
     assert "the position is not in the book" in dialogue.refused("book umigame")
 
 
-def test_looking_back_with_the_book(dialogue: BookDialogue) -> None:
+def test_look_back_uses_the_book(dialogue: BookDialogue) -> None:
     grown(dialogue)
     dialogue.say("play f5d6c3")
     lines = dialogue.lines("book analyze")
@@ -231,7 +231,7 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
 
 
 @pytest.mark.parametrize("command", ["add", "check"])
-def test_bad_games_are_told_of_as_elsewhere(command: str, dialogue: BookDialogue, tmp_path: Path) -> None:
+def test_bad_games_are_named_as_by_other_commands(command: str, dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 1 4")
     (tmp_path / "games.txt").write_text("f5f5\n" * (MOST_COMPLAINTS + 3), encoding="utf-8")
     lines = dialogue.say(f"book {command} {tmp_path / 'games.txt'}").splitlines()

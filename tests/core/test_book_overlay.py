@@ -160,7 +160,7 @@ def test_a_correction_above_changes_the_choice_at_the_root(tmp_path: Path) -> No
     dialogue.close()
 
 
-def test_what_the_base_learns_later_is_taken_and_what_is_above_stays(tmp_path: Path) -> None:
+def test_later_changes_of_the_base_show_through_the_overlay(tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path)
     dialogue.say("play f5")
     dialogue.say("book edit d6 33")
@@ -220,7 +220,7 @@ def test_the_option_opens_the_base_with_its_overlay(tmp_path: Path) -> None:
     dialogue.close()
 
 
-def test_what_is_no_overlay_is_refused_and_stays(tmp_path: Path) -> None:
+def test_a_wrong_overlay_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path)
     text = dialogue.folder / "games.txt"
     before = text.read_bytes()

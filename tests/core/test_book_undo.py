@@ -290,7 +290,7 @@ def test_closing_after_something_was_removed_keeps_the_file_before(
     assert contents(load(Path(files["native"] + ".1")).book) == before
 
 
-def test_a_backup_of_a_book_in_use(dialogue: BookDialogue, files: dict[str, str], tmp_path: Path) -> None:
+def test_a_book_in_use_is_backed_up(dialogue: BookDialogue, files: dict[str, str], tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     dialogue.say("book deviate 2 6")
     learnt = contents(dialogue.book)

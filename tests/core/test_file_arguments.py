@@ -83,7 +83,7 @@ def test_books_are_written_and_read_again(daemon: Operated, data: Path, name: st
 
 
 @pytest.mark.parametrize("name", ["copy.dat", "copy.egbk3", "copy.txt", "copy", "inner/copy.txt"])
-def test_exports(daemon: Operated, data: Path, name: str) -> None:
+def test_books_are_exported_inside_the_data_folder(daemon: Operated, data: Path, name: str) -> None:
     number = positions(daemon)
     daemon.final("book.export", {"file": name})
     assert (data / name).stat().st_size > 0
@@ -106,7 +106,7 @@ def test_an_overlay_leads_to_no_file_that_may_not_be_named(daemon: Operated, dat
     assert daemon.final("book.load", {"file": "in.overlay", "discard": True})["positions"] == number
 
 
-def test_two_books_are_compared(daemon: Operated) -> None:
+def test_two_books_of_the_data_folder_are_compared(daemon: Operated) -> None:
     daemon.final("book.save", {"file": "a.dat"})
     daemon.final("book.save", {"file": "inner/b.txt"})
     assert daemon.final("book.diff", {"file": "a.dat", "other": "inner/b.txt"})["only_first"] == 0
@@ -146,7 +146,7 @@ def test_games_of_files_folders_and_patterns(
 
 
 @pytest.mark.needs("book.growth")
-def test_files_that_are_not_there(daemon: Operated) -> None:
+def test_missing_files_are_named(daemon: Operated) -> None:
     for name in sorted(READING):
         given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "check") else {"file": "none.txt"}
         code = daemon.code(f"book.{name}", given)
@@ -162,7 +162,7 @@ OUTSIDE += ["out", "out/x.txt", "link.txt", "link.txt/../x.txt"]
 
 @pytest.mark.posix
 @pytest.mark.parametrize("outside", OUTSIDE)
-def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: str) -> None:
+def test_files_outside_the_data_folder_are_refused(daemon: Operated, data: Path, outside: str) -> None:
     beyond = data.parent / "beyond"
     beyond.mkdir()
     games(beyond, "x.txt")
@@ -184,7 +184,7 @@ def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: st
 
 @pytest.mark.posix
 @pytest.mark.parametrize("pattern", ["out/*", "*/x.txt", "l*.txt", "inner/..*/*"])
-def test_patterns_and_folders_that_lead_outside(daemon: Operated, data: Path, pattern: str) -> None:
+def test_patterns_and_folders_that_lead_outside_are_refused(daemon: Operated, data: Path, pattern: str) -> None:
     beyond = data.parent / "beyond"
     beyond.mkdir()
     games(beyond, "x.txt")

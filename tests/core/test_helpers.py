@@ -143,7 +143,7 @@ def test_the_time_of_helpers_is_that_of_the_key_whose_search_it_is(served: Serve
     assert accounts["one"].seconds > 0.02 * (SLOTS - 1)
 
 
-def test_helpers_that_come_too_late_go(served: Served) -> None:
+def test_a_helper_that_comes_too_late_leaves(served: Served) -> None:
     """The search may be over before its helpers have threads."""
     for _ in range(50):
         team, search = served.helped("one")

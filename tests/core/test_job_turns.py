@@ -14,7 +14,7 @@ EVENTS = st.lists(st.one_of(st.sampled_from(["exclusive", "beside", "close"]), s
 
 @settings(max_examples=300)
 @given(EVENTS)
-def test_one_at_a_time_has_the_book_and_every_job_its_turn(events: list[str | int]) -> None:
+def test_jobs_take_turns_with_the_book_one_at_a_time(events: list[str | int]) -> None:
     turns = JobTurns()
     exclusive: list[int] = []
     begun: list[int] = []

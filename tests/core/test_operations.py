@@ -28,7 +28,7 @@ def daemon(tmp_path: Path) -> Operated:
     return Operated(tmp_path)
 
 
-def test_an_analysis_says_what_was_found(daemon: Operated) -> None:
+def test_an_analysis_tells_its_findings(daemon: Operated) -> None:
     data = daemon.final("analyze", {"moves": "f5", "depth": 6, "multipv": 2})
     assert data["board"] == "---------------------------OX------XXX-------------------------- O"
     assert [move["move"] for move in data["moves"]] == ["f4", "d6"]
@@ -74,7 +74,7 @@ def test_requests_are_logged_when_they_end(daemon: Operated, tmp_path: Path) -> 
         assert line["ms"] >= 0
 
 
-def test_the_limits_that_reach_the_engine(daemon: Operated) -> None:
+def test_limits_reach_the_engine_as_asked(daemon: Operated) -> None:
     daemon.final("analyze", {"depth": 7, "selectivity": 87, "nodes": 5, "time_ms": 9, "multipv": 3, "avoid": ["d3"]})
     daemon.final("analyze", {"level": 2, "moves": "f5"})
     daemon.final("analyze", {"time_ms": 5, "moves": "f5d6"})
@@ -96,7 +96,7 @@ def test_the_same_question_is_answered_from_what_was_found(daemon: Operated) -> 
     assert "cached" not in daemon.final("analyze", {"moves": "f5", "depth": 8, "multipv": 3})
 
 
-def test_finished_games_and_passes(daemon: Operated) -> None:
+def test_finished_games_and_passes_are_answered(daemon: Operated) -> None:
     data = daemon.final("analyze", {"board": OVER})
     assert (data["moves"], data["over"], data["score"]) == ([], True, -64)
     assert daemon.final("legal", {"board": OVER})["over"]
@@ -104,7 +104,7 @@ def test_finished_games_and_passes(daemon: Operated) -> None:
     assert daemon.final("analyze", {"board": PASSING, "depth": 1})["moves"][0]["move"] == "pa"
 
 
-def test_cancelling(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_request_ends_with_what_was_found(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_turns(monkeypatch)
     running = daemon.request("analyze", ENDLESS)
     waiting = daemon.request("analyze", {"depth": 3, "moves": "f5"})
@@ -137,7 +137,7 @@ def test_without_a_book_nothing_is_found(daemon: Operated) -> None:
     assert daemon.final("status")["book"]["positions"] == 0
 
 
-def test_numbers_for_monitoring(daemon: Operated) -> None:
+def test_the_server_tells_its_numbers_for_monitoring(daemon: Operated) -> None:
     daemon.final("ping")
     daemon.final("analyze", {"depth": 2})
     daemon.code("nonsense")
@@ -228,7 +228,7 @@ def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
     assert "plays no further" in data["err"]
 
 
-def test_who_may_give_which_command() -> None:
+def test_each_command_needs_its_role() -> None:
     switches = {protocol.command for protocol in PROTOCOLS}
     at_home = {command.name for command in COMMANDS if command.role is None and command not in switches}
     assert at_home == {"base", "script-to-obf", "select-hard"}
@@ -261,7 +261,7 @@ def test_who_may_give_which_command() -> None:
         "count positions 3",
     ],
 )
-def test_a_reader_may_not(line: str, tmp_path: Path) -> None:
+def test_commands_above_a_readers_role_are_forbidden(line: str, tmp_path: Path) -> None:
     with pytest.raises(RequestError) as caught:
         checked_line(read_line(line), "reader", str(tmp_path))
     assert caught.value.code == "forbidden"

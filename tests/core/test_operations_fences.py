@@ -89,7 +89,7 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
         assert str(tmp_path) not in said
 
 
-def test_hidden_folders() -> None:
+def test_names_of_folders_are_hidden() -> None:
     hidden = names_of_folders(str(Path("/data")), str(Path("/data/books")), "", os.sep)
     assert hidden.sub("", "/data/books/a: /data/b /etc/c".replace("/", os.sep)) == f"a: b {Path('/etc/c')}"
 
@@ -99,7 +99,7 @@ def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:
     assert daemon.final("text", {"line": "book-tasks"})["out"] == "book-tasks = 0\n"
 
 
-def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -> None:
+def test_a_game_tells_the_progress_of_each_ply(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, slots=2)
     asked = {"moves": "f5d6c3d3", "plies": [0, 1, 2, 3], "depth": 12, "partial_ms": 1, "book": "ignore"}
     *partials, final = daemon.ends(daemon.request("analyze", asked))
@@ -214,7 +214,7 @@ def test_whole_games_are_not_taken_beyond_the_queue(tmp_path: Path) -> None:
     assert daemon.services.scheduler.queued == 0
 
 
-def test_no_client_and_no_key_makes_the_server_busy_for_others(tmp_path: Path) -> None:
+def test_one_client_cannot_make_the_server_busy_for_others(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, limits=ServerLimits(queue=400, key_queue=300, in_flight=100))
     game = {**ENDLESS, "plies": [0] * 20}
 

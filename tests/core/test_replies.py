@@ -99,7 +99,7 @@ def test_every_feature_has_its_revision_and_every_field_its_beginning() -> None:
         ("shutdown", {}, "nothing"),
     ],
 )
-def test_finals(daemon: Operated, op: str, args: dict[str, Any], shape: str) -> None:
+def test_finals_have_the_fields_of_the_tables(daemon: Operated, op: str, args: dict[str, Any], shape: str) -> None:
     *partials, last = daemon.ends(daemon.request(op, args))
     assert last["type"] == "final", last
     sound(shape, last["data"])
@@ -108,14 +108,14 @@ def test_finals(daemon: Operated, op: str, args: dict[str, Any], shape: str) -> 
         assert "done" in partial["data"]
 
 
-def test_kept_answers(daemon: Operated) -> None:
+def test_kept_answers_have_the_fields_of_the_tables(daemon: Operated) -> None:
     for _ in range(2):
         data = daemon.final("analyze", {"moves": "f5", "level": 9})
         sound("analysis", data)
     assert data["cached"]
 
 
-def test_what_a_cancel_leaves(daemon: Operated) -> None:
+def test_a_cancelled_request_has_its_fields(daemon: Operated) -> None:
     for args, shape in (({}, "analysis"), ({"moves": "f5", "plies": [0, 1]}, "game")):
         asked = daemon.request("analyze", {"depth": ENDLESS_DEPTH + 1, "book": "ignore", **args})
         until(lambda: any(searcher.begun.is_set() for searcher in daemon.searchers))
@@ -132,7 +132,7 @@ def test_what_a_cancel_leaves(daemon: Operated) -> None:
 @pytest.mark.parametrize(
     "command", [command for command in BOOK_COMMANDS if command.about != "search"], ids=lambda c: c.name
 )
-def test_every_command_of_the_book(daemon: Operated, tmp_path: Path, command: BookCommand) -> None:
+def test_every_command_of_the_book_has_its_reply(daemon: Operated, tmp_path: Path, command: BookCommand) -> None:
     (tmp_path / "games.txt").write_text("f5d6c3d3c4\nf5f6\n")
     (tmp_path / "steps.txt").write_text("learn 4 2 2 2 1\n")
     for name in ("used.book", "other.book"):
@@ -164,7 +164,7 @@ def test_every_command_of_the_book(daemon: Operated, tmp_path: Path, command: Bo
         sound("progress", partial["data"])
 
 
-def test_a_book_of_another_process(daemon: Operated, tmp_path: Path) -> None:
+def test_a_book_of_another_process_is_told(daemon: Operated, tmp_path: Path) -> None:
     daemon.final("book.save", {"file": "a.book"})
     other = Operated(tmp_path)
     other.final("book.load", {"discard": True, "file": "a.book"})
@@ -173,7 +173,7 @@ def test_a_book_of_another_process(daemon: Operated, tmp_path: Path) -> None:
     assert not data["book"]["writable"]
 
 
-def test_what_is_wrong_with_a_reply_is_found() -> None:
+def test_a_wrong_reply_is_found() -> None:
     good = {"moves": ["f5"], "board": "x", "over": False, "discs": [2, 2]}
     assert shape_faults("legal", good) == []
     for wrong in (

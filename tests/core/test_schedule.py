@@ -65,7 +65,7 @@ def in_turn(schedule: ThreadSchedule, each_s: float) -> list[Task]:
 # Shares
 
 
-def test_of_a_clients_tasks_those_of_higher_priority_then_older_ones_run_first() -> None:
+def test_higher_priority_runs_first_then_the_older_task() -> None:
     for kind in (task, long):
         schedule = ThreadSchedule(1)
         tasks = [kind(priority=priority) for priority in (0, 0, 5, -1, 5)]
@@ -154,7 +154,7 @@ def test_a_short_task_interrupts_a_long_one_which_then_finishes_its_turn() -> No
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 3), st.lists(st.floats(0.02, 0.2), max_size=12))
-def test_however_often_it_is_interrupted_a_turn_is_as_long_as_others(slots: int, pauses: list[float]) -> None:
+def test_an_interrupted_turn_is_as_long_as_others(slots: int, pauses: list[float]) -> None:
     """Of the tasks that wait for a turn none begins before one is over."""
     schedule = ThreadSchedule(slots)
     first = [long(f"first {number}") for number in range(slots)]
@@ -193,7 +193,7 @@ def test_nothing_is_interrupted_right_after_its_start() -> None:
     assert schedule.decide(LEAST_RUN_S).interrupt == [first]
 
 
-def test_who_asks_much_that_is_short_waits_like_others_after_a_while() -> None:
+def test_many_short_tasks_lose_their_precedence() -> None:
     schedule = ThreadSchedule(1)
     added(schedule, *(long(f"other {number}") for number in range(9)))
     schedule.decide(0)
@@ -216,7 +216,7 @@ def test_who_asks_much_that_is_short_waits_like_others_after_a_while() -> None:
 # First turns
 
 
-def test_the_only_question_of_a_client_does_not_wait_until_another_is_short_no_more() -> None:
+def test_a_single_question_does_not_wait_for_another_to_grow_long() -> None:
     schedule = ThreadSchedule(1)
     first, second, third = quick("a"), quick("b"), quick("c")
     added(schedule, first, second, third)
@@ -298,7 +298,7 @@ def test_a_higher_priority_ends_a_turn_of_the_same_client() -> None:
     assert low.decide(1000).interrupt == []
 
 
-def test_what_starts_over_ends_nevertheless() -> None:
+def test_a_task_that_starts_over_ends_at_last() -> None:
     """However long it takes: each turn is as long as all before."""
     schedule = ThreadSchedule(1)
     job = task("job", Purpose.BATCH, restarts=True)
@@ -317,7 +317,7 @@ def test_what_starts_over_ends_nevertheless() -> None:
 # Guests
 
 
-def test_what_starts_over_gets_a_guest_instead_of_an_interruption() -> None:
+def test_a_task_that_would_start_over_gets_a_guest_thread() -> None:
     schedule = ThreadSchedule(1)
     book = task("job", Purpose.BOOK, restarts=True)
     schedule.add(book, 0)
@@ -394,7 +394,7 @@ def test_a_task_of_several_threads_takes_the_free_and_the_idle_ones() -> None:
     st.integers(1, 2),
     st.lists(st.lists(st.tuples(PURPOSES, st.integers(0, 2), st.integers(0, 5)), max_size=4), min_size=1, max_size=6),
 )
-def test_nobody_starves(slots: int, arrivals: list[list[tuple[Purpose, int, int]]]) -> None:
+def test_no_task_starves(slots: int, arrivals: list[list[tuple[Purpose, int, int]]]) -> None:
     """A task with every disadvantage is started, though others come again and again, each time as new clients."""
     schedule = ThreadSchedule(slots)
     charged = long("last", Purpose.BATCH, key="greedy")

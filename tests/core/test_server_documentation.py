@@ -24,7 +24,7 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| ---")]
 
 
-def test_limits() -> None:
+def test_the_document_states_the_limits() -> None:
     assert {row[0].strip("`"): int(row[1]) for row in rows("| limit ")} == ServerLimits()._asdict()
 
 
@@ -37,7 +37,7 @@ def test_systemd_restarts_what_the_unit_starts_and_a_container_has_a_supervisor(
     assert "--supervise" in started[1]
 
 
-def test_a_container_s_first_key_and_its_health_check(tmp_path: Path) -> None:
+def test_a_container_makes_its_first_key_and_is_healthy(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "Containerfile").read_text(encoding="utf-8")
     folder = str(tmp_path / "keys")
     (made,) = re.findall(r"^# podman run .* desdaemon keys (new .*)$", text, re.MULTILINE)

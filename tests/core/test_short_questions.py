@@ -178,7 +178,7 @@ def test_an_interrupted_turn_goes_on() -> None:
     assert asked.searches.rows == [8, 4]
 
 
-def test_without_an_engine_all_are_told() -> None:
+def test_every_question_is_told_that_no_engine_is_there() -> None:
     asked = Asked()
     asked.failure = EngineFailure("no weights")
     with asked.scheduler.turn_of(Lease(Purpose.ANALYSIS, "key", "other")):

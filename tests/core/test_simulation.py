@@ -63,7 +63,7 @@ def test_a_crowd_on_a_large_machine() -> None:
     assert lost <= 5
 
 
-def test_weights_are_no_walls() -> None:
+def test_work_of_low_weight_is_not_shut_out() -> None:
     load = SimulatedLoad(2)
     for purpose in (Purpose.INTERACTIVE, Purpose.ANALYSIS, Purpose.BOOK, Purpose.BATCH):
         load.stream(purpose.name, "k", purpose.name, lambda: load.dice.uniform(0.1, 1), in_flight=4, purpose=purpose)
@@ -108,7 +108,7 @@ def test_threads_are_never_idle_and_nobody_waits_for_ever(
             assert load.waits[f"{number}"], number
 
 
-def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
+def test_a_task_that_grows_long_waits_for_its_turn() -> None:
     # Each question of the one is short when it comes; the other's wait as long ones, and would never be searched.
     load = SimulatedLoad(1)
     for key in ("one", "other"):
@@ -117,7 +117,7 @@ def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
     assert load.machine.by_key["one"] == pytest.approx(30, rel=0.05)
 
 
-def test_a_key_is_not_starved_by_connections_of_another_that_are_short_one_after_the_other() -> None:
+def test_many_short_connections_of_a_key_starve_no_other_key() -> None:
     """Each search is short at first; handed on from one client of the key to the next, a thread was never another's."""
     (differ,) = values(scheduler.endless_connections(seconds=60))
     assert differ <= 5

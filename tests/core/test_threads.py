@@ -54,7 +54,7 @@ def test_idle_threads_are_used_again() -> None:
     pool.close()
 
 
-def test_each_thread_is_prepared_and_work_that_waits_for_each_other_has_threads_of_its_own() -> None:
+def test_threads_are_prepared_and_waiting_work_has_its_own() -> None:
     prepared: list[int] = []
     pool = ThreadPool(3, "worker", lambda: prepared.append(threading.get_ident()))
     meeting = threading.Barrier(4)

@@ -16,7 +16,7 @@ from desdaemon.core.search.workers import EnginePool
         (ValueError("x"), "ValueError: x"),
     ],
 )
-def test_what_cannot_be_made_is_tried_again(error: Exception, told: str) -> None:
+def test_a_worker_that_cannot_be_made_is_tried_again(error: Exception, told: str) -> None:
     def build(config: EngineConfig) -> LoadedEngine:
         raise error
 

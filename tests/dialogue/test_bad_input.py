@@ -84,7 +84,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("x" * 10_000, "xxx...xxx", "a command"),
     ],
 )
-def test_one_line_and_no_change(line: str, named: str, expected: str) -> None:
+def test_bad_input_gets_one_line_and_changes_nothing(line: str, named: str, expected: str) -> None:
     complaint = Dialogue().refused(line)
     assert named in complaint
     assert complaint.startswith("WARNING: ")
@@ -99,7 +99,7 @@ def test_an_illegal_move_in_the_middle_plays_nothing() -> None:
     assert dialogue.board == before
 
 
-def test_files_of_problems_with_bad_lines(tmp_path: Path) -> None:
+def test_bad_lines_in_files_of_problems_are_named(tmp_path: Path) -> None:
     file = tmp_path / "some.obf"
     good = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;"
     lines = [b"% remark", good.encode(), b"rubbish", b"\xff\xfe", b"X" * 200_000, good.encode()[:-9], good.encode()]
@@ -174,7 +174,7 @@ def test_too_few_descriptors_are_said(monkeypatch: pytest.MonkeyPatch, name: str
     assert dialogue.text.leaving is None
 
 
-def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(depth: int, definition: int) -> int:
         raise MemoryError("a set of 5 positions needs too much")
 
@@ -183,7 +183,7 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("board", ["-OX" + "-" * 61 + " X", "OX" + "-" * 62 + " O", "-" * 63 + "X X", "-" * 64 + " O"])
-def test_boards_of_fewer_than_four_discs(board: str, tmp_path: Path) -> None:
+def test_boards_of_fewer_than_four_discs_end_no_process(board: str, tmp_path: Path) -> None:
     """The weights have no row for them; a read in front of the first one ended the process."""
     lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
     lines += ["book new 2 4", "book store", "book show"]

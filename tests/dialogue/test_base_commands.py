@@ -62,7 +62,7 @@ def test_unique_counts_mirror_images_once(tmp_path: Path) -> None:
     assert Dialogue().say(f"base unique {source} {target}") == f"2 different games written to {target}\n"
 
 
-def test_positions(three: Path, tmp_path: Path) -> None:
+def test_positions_of_a_base_are_written(three: Path, tmp_path: Path) -> None:
     problems, fen = tmp_path / "out.obf", tmp_path / "out.fen"
     dialogue = Dialogue()
     dialogue.say(f"base problem {three} 20 {problems}")
@@ -83,7 +83,7 @@ def test_positions_that_cannot_be_appended_leave_the_old_file(three: Path, tmp_p
         assert target.read_text() == "old\n"
 
 
-def test_compare(tmp_path: Path) -> None:
+def test_two_bases_are_compared(tmp_path: Path) -> None:
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     first.write_text("f5d6\nf5f6\n")
     second.write_text("f5d6\nf5f4\nf5f6e6\n")
@@ -102,7 +102,7 @@ def test_compare(tmp_path: Path) -> None:
         ("base complete /nowhere.txt", "No such file or directory"),
     ],
 )
-def test_bad_lines(line: str, expected: str) -> None:
+def test_bad_lines_are_refused(line: str, expected: str) -> None:
     assert expected in Dialogue().refused(line)
 
 
@@ -117,7 +117,7 @@ def test_a_bad_game_is_named_and_never_lost(tmp_path: Path) -> None:
     assert source.read_bytes() == before
 
 
-def test_files_of_one_game(tmp_path: Path) -> None:
+def test_files_of_one_game_are_bases(tmp_path: Path) -> None:
     dialogue = Dialogue()
     dialogue.say("play f5d6c3d3")
     board = dialogue.board
@@ -130,7 +130,7 @@ def test_files_of_one_game(tmp_path: Path) -> None:
     assert "expected" in dialogue.refused(f"load {tmp_path / 'game.xyz'}")
 
 
-def test_pictures(tmp_path: Path) -> None:
+def test_games_are_written_as_pictures(tmp_path: Path) -> None:
     dialogue = Dialogue()
     dialogue.say("play f5")
     dialogue.say(f"s {tmp_path / 'board.svg'}")

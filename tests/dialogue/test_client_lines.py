@@ -25,7 +25,7 @@ EVENTS = st.lists(
 
 @settings(max_examples=500)
 @given(EVENTS)
-def test_all_lines_with_an_effect_up_to_the_last_that_outlives_their_client_or_none(
+def test_a_departed_client_has_all_its_lines_carried_out_or_none(
     events: list[tuple[object, ...]],
 ) -> None:
     lines = ClientLines()

@@ -33,7 +33,7 @@ def settings(**values: int) -> SessionSettings:
     return made
 
 
-def test_more_threads_count_for_more_but_for_less_each() -> None:
+def test_each_further_thread_counts_for_less() -> None:
     speeds = [speedup(threads) for threads in range(1, 257)]
     assert speeds[0] == 1
     assert speeds == sorted(speeds)
@@ -72,7 +72,7 @@ def test_most_of_the_time_is_used(game_time: int) -> None:
     assert first < game_time / 8
 
 
-def test_both_clocks_bind() -> None:
+def test_both_clocks_limit_a_move() -> None:
     made = settings(game_time=100_000, move_time=500)
     assert move_limits(made, 50, 100_000, MoveOverhead()).time_ms < 500
     assert move_limits(made, 50, 400, MoveOverhead()).time_ms < 200
@@ -91,7 +91,7 @@ def test_the_default_level_does_not_hold_back_a_clock_but_a_chosen_one_does() ->
     assert move_limits(made, 5, 0, MoveOverhead())[:3] == (5, 73, 77)
 
 
-def test_boards_with_more_than_sixty_empties() -> None:
+def test_boards_with_more_than_sixty_empties_have_a_plan() -> None:
     assert move_limits(settings(), 63, 0, MoveOverhead()).depth == 21
 
 
@@ -108,7 +108,7 @@ def test_a_game_clock_with_increment_never_runs_out(
 
 
 @given(st.floats(0, 60_000), st.floats(100, 60_000), st.integers(1, 25))
-def test_periods_are_kept(main: float, period: float, stones: int) -> None:
+def test_periods_of_byoyomi_are_kept(main: float, period: float, stones: int) -> None:
     """Whatever is begun in main time or in a period is over within that and one period's share."""
     clock = Clock(main, period, stones)
     for empties in range(60, 0, -2):
@@ -185,7 +185,7 @@ def test_moves_that_need_no_search_do_not_lose_a_game_on_a_busy_machine(main: fl
     assert clock.left > 0
 
 
-def test_lateness_is_forgotten() -> None:
+def test_an_old_delay_is_forgotten() -> None:
     overhead = MoveOverhead()
     clock = Clock(600_000.0)
     usual = clock.move_ms(settings(), 50, overhead)
@@ -203,7 +203,7 @@ def test_lateness_is_forgotten() -> None:
     assert overhead.recent == overhead.worst == MOST_LATE_MS
 
 
-def test_what_only_the_other_end_s_clock_has_seen() -> None:
+def test_delays_that_only_the_other_clock_saw_are_counted() -> None:
     clock = Clock(10_000.0, increment=100.0)
     assert clock.set(9_000.5, 0) == 0
     clock.spend(500)

@@ -21,7 +21,7 @@ POSITIONS = {
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("mode", [1, 2])
-def test_perft_of_the_opening(mode: int) -> None:
+def test_perft_of_the_opening_is_the_known_one(mode: int) -> None:
     assert [perft(*START, depth, mode) for depth in range(12)] == PERFT[mode]
 
 
@@ -44,12 +44,12 @@ def test_perft_to_the_end_of_the_game_agrees_with_the_referee(seed: int, plies: 
 
 
 @pytest.mark.parametrize("mode", [1, 2])
-def test_threads_change_nothing(mode: int) -> None:
+def test_threads_do_not_change_a_count(mode: int) -> None:
     assert perft(*START, 10, mode, threads=4) == PERFT[mode][10]
 
 
 @pytest.mark.parametrize("definition", [1, 2, 3])
-def test_positions_of_the_opening(definition: int) -> None:
+def test_positions_of_the_opening_are_the_known_ones(definition: int) -> None:
     assert [count_positions(depth, definition) for depth in range(11)] == POSITIONS[definition]
 
 
@@ -68,12 +68,12 @@ def test_positions_agree_with_the_referee() -> None:
         ((*START, 3, 3), r"perft mode 3: expected 1 \(a pass is a ply\) or 2"),
     ],
 )
-def test_perft_refuses(arguments: tuple[int, ...], complaint: str) -> None:
+def test_wrong_depths_of_perft_are_refused(arguments: tuple[int, ...], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         perft(*arguments)
 
 
-def test_counting_positions_refuses() -> None:
+def test_wrong_counts_of_positions_are_refused() -> None:
     with pytest.raises(ValueError, match="depth -2: expected 0 or more plies"):
         count_positions(-2)
     with pytest.raises(ValueError, match=r"definition 4: expected 1 \(as moved\), 2"):

@@ -44,12 +44,12 @@ def compared(number: int, most_level: int) -> None:
 
 
 @pytest.mark.compiled
-def test_few_positions_of_low_levels() -> None:
+def test_deterministic_answers_repeat_at_low_levels() -> None:
     compared(8, 12)
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.timeout(3600)
-def test_many_positions() -> None:
+def test_deterministic_answers_repeat_at_many_positions() -> None:
     compared(200, MOST_LEVEL)

@@ -85,6 +85,6 @@ TALKS = talks(Path(__file__).with_name("driving_programs.txt"))
 
 
 @pytest.mark.parametrize("talk", TALKS, ids=name)
-def test_it_finds_what_it_waits_for(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_finds_the_line_it_waits_for(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     drive(talk)

@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("save ~/s t.sgf", "s t.sgf"),
     ],
 )
-def test_names_with_blanks_and_of_the_home_folder(line: str, made: str, home: Path) -> None:
+def test_names_may_hold_blanks_and_the_home_folder(line: str, made: str, home: Path) -> None:
     _, complaints = Dialogue(level=1).both(line.format(home=home))
     assert complaints == ""
     assert (home / made).is_file()
@@ -81,7 +81,7 @@ def test_quotes_do_not_lead_out_of_the_data_folder(command: str, tmp_path: Path)
             checked_line(read_line(f"{command} {name}"), "admin", str(tmp_path))
 
 
-def test_byte_order_marks_in_files(tmp_path: Path) -> None:
+def test_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "edax.ini").write_text(f"{MARK}level = 7\n", encoding="utf-8")
     settings = SessionSettings()
     assert read_option_file(settings, str(tmp_path / "edax.ini")) == ({"level"}, [])
@@ -91,13 +91,13 @@ def test_byte_order_marks_in_files(tmp_path: Path) -> None:
     assert settings.level == 8
 
 
-def test_values_in_values_are_refused_in_a_line(tmp_path: Path) -> None:
+def test_deeply_nested_values_are_refused_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(f"level = {'[' * 20_000}")
     with pytest.raises(BadInput, match="expected TOML such as level = 16"):
         configure(SessionSettings(), str(tmp_path / "config.toml"), "text")
 
 
-def test_packed_problems(tmp_path: Path) -> None:
+def test_packed_problems_are_solved(tmp_path: Path) -> None:
     path = tmp_path / "x.obf.gz"
     path.write_bytes(gzip.compress(f"{PROBLEM}\n".encode() * 3))
     for done in (converse(b"", "-solve", str(path), "-l", "1"), converse(path.read_bytes(), "-solve", "-", "-l", "1")):
@@ -108,7 +108,7 @@ def test_packed_problems(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
-def test_utf_16_in_files(encoding: str, tmp_path: Path) -> None:
+def test_files_in_utf_16_are_told(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(f"level = 7\n{PROBLEM}\n", encoding=encoding)
     readers = (
@@ -128,13 +128,13 @@ def test_utf_16_in_files(encoding: str, tmp_path: Path) -> None:
         ("-json", '{"v":1,"id":7,"op":"ping"}', b'"id":7'),
     ],
 )
-def test_a_byte_order_mark_on_the_first_line_of_the_input(protocol: str, line: str, answer: bytes) -> None:
+def test_the_input_may_begin_with_a_byte_order_mark(protocol: str, line: str, answer: bytes) -> None:
     marked = converse(f"{MARK}{line}\n".encode(), protocol)
     assert answer in marked.stdout
     assert marked.stderr == b""
 
 
-def test_utf_16_on_the_input() -> None:
+def test_input_in_utf_16_is_told() -> None:
     done = converse("moves\n".encode("utf-16"), "-q")
     assert b"the input is UTF-16: expected UTF-8 text" in done.stderr
 

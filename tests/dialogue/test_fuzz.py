@@ -63,14 +63,14 @@ QUIET = {"suppress_health_check": list(HealthCheck), "database": None}
 
 @settings(max_examples=40, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_a_thousand_lines(seed: int) -> None:
+def test_a_thousand_random_lines_do_no_harm(seed: int) -> None:
     talk("text", seed)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_ten_thousand_lines(seed: int) -> None:
+def test_ten_thousand_random_lines_do_no_harm(seed: int) -> None:
     talk("text", seed)
 
 
@@ -102,14 +102,14 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=40, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_a_thousand_lines_of_json(pretended: None, seed: int) -> None:
+def test_a_thousand_random_lines_of_json_do_no_harm(pretended: None, seed: int) -> None:
     talk_json(seed)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_ten_thousand_lines_of_json(pretended: None, seed: int) -> None:
+def test_ten_thousand_random_lines_of_json_do_no_harm(pretended: None, seed: int) -> None:
     talk_json(seed)
 
 

@@ -37,13 +37,13 @@ def test_everything_that_was_asked_is_answered_before_the_end() -> None:
         assert found[number][1]["data"]["plies"][0]["ply"] == number % 5
 
 
-def test_what_nothing_would_end_is_ended_with_the_input() -> None:
+def test_an_endless_search_ends_with_the_input() -> None:
     found = replies(request(1, "analyze", depth=37) + request(2, "analyze", depth=3, moves="f5"), GRACE_S="0.1")
     assert found[1][0]["error"]["code"] == "shutting_down"
     assert found[2][-1]["type"] == "final"
 
 
-def test_lines_that_are_no_requests() -> None:
+def test_lines_that_are_no_requests_are_refused() -> None:
     lines = [
         b"nonsense",
         b"[1]",
@@ -65,7 +65,7 @@ def test_lines_that_are_no_requests() -> None:
     assert found["after"][0]["type"] == "final"
 
 
-def test_a_line_that_is_too_long() -> None:
+def test_a_line_that_is_too_long_is_refused() -> None:
     found = replies(b'{"x": "' + b"a" * LARGEST_BODY + b'"}\n' + request(1, "ping"))
     assert found[None][0]["error"]["code"] == "too_large"
     assert found[1][0]["type"] == "final"
@@ -85,7 +85,7 @@ def test_a_shutdown_says_so_and_tells_what_was_found() -> None:
         assert (last[3]["type"], status) == ("final", 0)
 
 
-def test_who_does_not_want_to_know_the_answers_ends_it() -> None:
+def test_a_closed_output_ends_the_program() -> None:
     with Live("-json") as dialogue:
         dialogue.send(request(1, "ping"))
         dialogue.until(b"\n")
@@ -97,6 +97,6 @@ def test_who_does_not_want_to_know_the_answers_ends_it() -> None:
         dialogue.process.stdout = None
 
 
-def test_files_are_the_users_own() -> None:
+def test_a_local_user_may_name_any_file() -> None:
     found = replies(request(1, "text", line="load /nowhere/at/all.txt"))
     assert "/nowhere/at/all.txt" in found[1][0]["data"]["err"]

@@ -41,7 +41,7 @@ def test_a_game_that_finds_no_room_leaves_the_old_games(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_files_are_told(tmp_path: Path) -> None:
     done = converse(b"", "-q", "-game-file", "games.xyz")
     assert done.returncode == 1
     assert b'-game-file "games.xyz": expected a file name that ends in .txt' in done.stderr

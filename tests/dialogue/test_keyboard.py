@@ -139,7 +139,7 @@ def test_the_first_screen_names_help_and_quit(tmp_path: Path) -> None:
         made.close()
 
 
-def test_a_pipe_hears_nothing_of_it() -> None:
+def test_a_pipe_gets_no_prompt() -> None:
     lines = f"level 3\nmode 3\nsetboard {MUST_PASS}\nquit\n"
     done = subprocess.run([*COMMAND], input=lines, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0
@@ -194,7 +194,7 @@ def test_a_prompt_waits_for_the_keyboard_only_if_no_line_was_typed_before_it() -
 
 
 @ENDLESS
-def test_a_second_one_leaves(terminal: Terminal) -> None:
+def test_a_second_ctrl_c_leaves(terminal: Terminal) -> None:
     terminal.type(b"verbose 1\nmode 2\n")
     terminal.until(b"principal variation")
     time.sleep(0.7)
@@ -317,7 +317,7 @@ def test_a_full_device_is_named_in_a_line(arguments: list[str]) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_reader_that_has_gone_needs_no_words() -> None:
+def test_a_reader_that_has_left_gets_no_message() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

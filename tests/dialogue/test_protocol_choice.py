@@ -14,7 +14,7 @@ from desdaemon.dialogue.dialects import NAMES
 
 
 @pytest.mark.parametrize("protocol", NAMES)
-def test_by_option(protocol: str) -> None:
+def test_an_option_chooses_the_protocol(protocol: str) -> None:
     asked = [[f"-{protocol}"], [f"--{protocol}"], ["--protocol", protocol], [f"-protocol={protocol}"]]
     assert {read_arguments(arguments).protocol for arguments in asked} == {protocol}
     assert read_arguments([]).protocol == "text"
@@ -24,7 +24,7 @@ def test_by_option(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", NAMES[1:])
-def test_by_the_name_of_the_program(protocol: str) -> None:
+def test_the_name_of_the_program_chooses_the_protocol(protocol: str) -> None:
     assert protocol_of_program(f"desdaemon-{protocol}") == protocol
     assert protocol_of_program(f"Des{protocol.upper()}.exe") == protocol
     assert protocol_of_program("desdaemon") == "text"

@@ -35,7 +35,7 @@ def dialogue(engines: EngineSource) -> Dialogue:
     return made
 
 
-def test_a_whole_game_by_the_referee(dialogue: Dialogue) -> None:
+def test_a_whole_game_follows_the_referee(dialogue: Dialogue) -> None:
     dialogue.session.settings.level = 3
     cells = referee.start()
     while not referee.game_over(cells):

@@ -23,7 +23,7 @@ def pv(moves: str) -> tuple[int, ...]:
     return tuple(parse_moves(moves))
 
 
-def test_search_lines() -> None:
+def test_lines_of_a_search_have_their_columns() -> None:
     row = SearchRow(12, 73, EXACT, 1, 7, 37664, pv("d3c5e6d2c2f5d6e3f4c3"), True)
     expected = "12@73%  +01        0:00.007         37664    5380571 d3 C5 e6 D2 c2 F5 d6 E3 f4"
     assert edax.table_line(row) == expected
@@ -33,12 +33,12 @@ def test_search_lines() -> None:
     assert len(expected) == 79
 
 
-def test_lines_without_nodes_and_with_passes() -> None:
+def test_lines_show_passes_and_omit_missing_nodes() -> None:
     row = SearchRow(2, 100, edax.UNFINISHED, 0, 0, 0, pv("pag8"), True)
     assert edax.table_line(row) == f"    2  ?+00        0:00.000{'':26}pa G8{'':21}"
 
 
-def test_problem_lines() -> None:
+def test_lines_of_problems_have_their_columns() -> None:
     row = SearchRow(14, 100, EXACT, 18, 3, 59517, pv("g8h7a8a6a4a7b6a2h8"), True)
     expected = "  1|   14   +18        0:00.003         59517   19839000 g8 H7 a8 A6 a4 A7 b6"
     assert edax.solve_line(1, row) == expected
@@ -70,14 +70,14 @@ def test_the_columns_hold_what_wrappers_cut_out(
     assert len(line) <= max(width, 54)
 
 
-def test_clocks() -> None:
+def test_clocks_are_shown_in_edax_s_form() -> None:
     assert edax.clock_text(303) == "0:00.303"
     assert edax.clock_text(61_000.4) == "1:01.000"
     assert edax.clock_text(3_723_004) == "1:02:03.004"
     assert edax.clock_text(2 * 86_400_000 + 3_723_004) == "02:01:02:03.004"
 
 
-def test_board_in_mid_game() -> None:
+def test_a_board_shows_moves_and_clocks() -> None:
     position = START
     moves = pv("f5d6c3")
     for move in moves:
@@ -96,7 +96,7 @@ def test_board_in_mid_game() -> None:
     )
 
 
-def test_board_at_the_end() -> None:
+def test_a_finished_board_shows_the_result() -> None:
     for discs, verdict in (("X" * 40 + "O" * 24, "Black won"), ("O" * 64, "White won"), ("XO" * 32, "draw")):
         position = parse_board(discs + " X")
         lines = edax.board_diagram(position, position, (), 0, 0).split("\n")
@@ -126,7 +126,7 @@ def played_positions() -> Iterator[Position]:
             position = position.after(played.move)
 
 
-def test_analysis_lines() -> None:
+def test_lines_of_an_analysis_have_their_columns() -> None:
     good = judged("B4", 2, "F2", 1)
     assert edax.analysis_line(good, "Edax") == " 13   10      9    B4     +2   >    +1     F2 "
     bad = judged("c6", -2, "b4", 0, ply=12, choices=7)
@@ -140,7 +140,7 @@ def test_analysis_lines() -> None:
     assert edax.analysis_line(alone, "Edax") == " 13   10      9    H1    +12"
 
 
-def test_analysis_summary() -> None:
+def test_an_analysis_ends_with_its_summary() -> None:
     game = [judged("c6", -2, "b4", 0), judged("d6", 2, "b4", 0), judged("H1", 12, "G8", 18, exact=True)]
     assert edax.analysis_summary(game).split("\n")[2:] == [
         "Black |   0 /   0  :    +0 |   1 /   1 :    +6 |      6.000 |",
@@ -148,7 +148,7 @@ def test_analysis_summary() -> None:
     ]
 
 
-def test_summary_of_problems() -> None:
+def test_problems_end_with_their_summary() -> None:
     assert edax.solve_summary("problem/fforum-1-19.obf", 2218460, 105, 136) == (
         "problem/fforum-1-19.obf: 2218460 nodes in  0:00.105 (cpu =  0:00.136) (21128190 nodes/s)."
     )

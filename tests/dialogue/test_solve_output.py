@@ -37,7 +37,7 @@ ROW = re.compile(
 )
 
 
-def test_the_board_of_a_problem() -> None:
+def test_the_board_of_a_problem_is_shown() -> None:
     assert edax.compact_board(parse_board(PROBLEM)) == BOARD
     start = edax.compact_board(parse_board("8/8/8/3Pp3/3pP3/8/8/8 b")).split("\n")
     assert start[2] == "2 - - - - - - - - 2 * to move"
@@ -45,7 +45,7 @@ def test_the_board_of_a_problem() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 60), st.booleans())
-def test_the_fields_beside_any_board(seed: int, plies: int, black: bool) -> None:
+def test_a_board_has_its_fields_beside_it(seed: int, plies: int, black: bool) -> None:
     cells = referee.random_position(seed, plies)
     rows = edax.compact_board(Position(*referee.to_bits(cells), black)).split("\n")
     player, opponent = ("*", "O") if black else ("O", "*")
@@ -72,7 +72,7 @@ def solved(problems: Path, verbose: int) -> list[str]:
 
 
 @pytest.mark.parametrize("verbose", [2, 3])
-def test_a_problem_with_all_its_iterations(problems: Path, verbose: int) -> None:
+def test_a_problem_shows_all_its_iterations(problems: Path, verbose: int) -> None:
     lines = solved(problems, verbose)
     first = lines.index("*** problem # 2 ***")
     assert lines[:2] == ["", "*** problem # 1 ***"]
@@ -93,7 +93,7 @@ def test_a_problem_with_all_its_iterations(problems: Path, verbose: int) -> None
     assert remark == " Erroneous move: H1 expected, with score +20, error = +6"
 
 
-def test_a_line_a_problem(problems: Path) -> None:
+def test_each_problem_has_one_line(problems: Path) -> None:
     head, rule, right, wrong, last_rule, *total = solved(problems, verbose=1)
     assert head == " # |" + HEADER
     assert rule == last_rule == "---+" + RULE
@@ -104,7 +104,7 @@ def test_a_line_a_problem(problems: Path) -> None:
     assert_total(total)
 
 
-def test_the_total_alone(problems: Path) -> None:
+def test_the_total_is_shown_alone(problems: Path) -> None:
     assert_total(solved(problems, verbose=0))
 
 
@@ -133,7 +133,7 @@ def boards() -> list[str]:
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2, 3])
-def test_moves_at_each_verbosity(verbose: int) -> None:
+def test_each_verbosity_shows_its_moves(verbose: int) -> None:
     dialogue = Dialogue(verbose=verbose, level=6, edax_compatible=True)
     dialogue.session.engines = EngineSource(build_engine)
     marked = False

@@ -43,12 +43,12 @@ def test_the_end_of_the_input_ends_the_process(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("leave", [b"quit\n", b"quit"])
-def test_ways_to_leave(leave: bytes) -> None:
+def test_every_way_to_leave_ends_the_process(leave: bytes) -> None:
     done = converse(leave + b"moves\n", "-q") if leave.endswith(b"\n") else converse(leave, "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, b">\n", b"")
 
 
-def test_input_from_a_file_and_from_nowhere(tmp_path: Path) -> None:
+def test_input_may_be_a_file_or_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.txt"
     script.write_bytes(b"moves\nhint\n")
     for source, answers in ((script, 2), (Path(os.devnull), 0)):

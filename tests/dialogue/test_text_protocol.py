@@ -62,7 +62,7 @@ def test_completions_are_words_that_work() -> None:
 
 
 @pytest.mark.usefixtures("nobody_watches")
-def test_help_of_one_thing() -> None:
+def test_help_shows_one_command_or_option() -> None:
     dialogue = Dialogue()
     everything = dialogue.say("help").splitlines()
     for name in [command.name for command in COMMANDS] + [option.name for option in OPTIONS if not option.idle]:
@@ -75,7 +75,7 @@ def test_help_of_one_thing() -> None:
     assert set(tests) < set(everything)
 
 
-def test_play_undo_redo() -> None:
+def test_moves_are_played_undone_and_redone() -> None:
     dialogue = Dialogue()
     assert dialogue.say("play F5 d6c3") == ""
     after = dialogue.board
@@ -226,7 +226,7 @@ def test_hint_where_a_pass_is_forced_shows_the_pass() -> None:
     assert dialogue.both("hint 3")[0].splitlines() == [edax.TABLE_HEADER, edax.TABLE_RULE, edax.TABLE_RULE]
 
 
-def test_setboard() -> None:
+def test_setboard_takes_every_form_of_a_board() -> None:
     dialogue = Dialogue()
     board = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X"
     dialogue.say(f"setboard {board}")
@@ -285,7 +285,7 @@ def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
         assert dialogue.say(name) == f"{name} = \n"
 
 
-def test_level_reaches_the_search() -> None:
+def test_the_level_reaches_the_search() -> None:
     dialogue = Dialogue()
     dialogue.say("level 10")
     dialogue.say("hint 2")
@@ -306,7 +306,7 @@ def test_level_reaches_the_search() -> None:
     assert (options["alpha"], options["beta"]) == (-10, 4)
 
 
-def test_eval_and_moves() -> None:
+def test_eval_and_moves_show_scores_and_legal_moves() -> None:
     dialogue = Dialogue()
     assert dialogue.say("moves") == "D3 C4 F5 E6\n"
     assert dialogue.say("eval") == "eval = +0.00\n"
@@ -315,7 +315,7 @@ def test_eval_and_moves() -> None:
 
 
 @pytest.mark.parametrize(("mode", "announced"), [("0", 0), ("1", 1), ("3", 0)])
-def test_modes_for_one_side(mode: str, announced: int) -> None:
+def test_a_mode_plays_for_its_side(mode: str, announced: int) -> None:
     dialogue = Dialogue()
     assert dialogue.say(f"mode {mode}").count("plays") == announced
 
@@ -331,7 +331,7 @@ def test_mode_0_answers_and_undo_takes_two() -> None:
     assert dialogue.say("mode") == "mode = 3\n"
 
 
-def test_what_happens_after_a_game() -> None:
+def test_a_finished_game_is_repeated_or_swapped_when_asked() -> None:
     dialogue = Dialogue()
     dialogue.say("repeat 3")
     dialogue.say("mode 2")
@@ -347,7 +347,7 @@ def test_what_happens_after_a_game() -> None:
     assert dialogue.text.leaving == 0
 
 
-def test_force() -> None:
+def test_force_plays_an_opening() -> None:
     dialogue = Dialogue()
     dialogue.say("force f5d6c3")
     assert dialogue.say("go") == "\ndesdaemon plays F5\n"
@@ -386,7 +386,7 @@ def test_transformed_games_stay_games(command: str) -> None:
     assert game.positions()[-1] == position
 
 
-def test_rotation_is_edax_s() -> None:
+def test_transformations_turn_the_board_as_edax_does() -> None:
     """The disc that f5 puts is on e3 afterwards."""
     for line in ("rotate 90", "rotate"):
         dialogue = Dialogue()
@@ -410,7 +410,7 @@ def test_rotation_is_edax_s() -> None:
     assert not dialogue.session.game.position.black_to_move
 
 
-def test_analysis_walks_back() -> None:
+def test_analyze_takes_the_game_from_its_end() -> None:
     dialogue = Dialogue(level=2)
     dialogue.say("play f5d6c3d3c4")
     lines = dialogue.say("analyze").split("\n")
@@ -435,7 +435,7 @@ def test_analysis_finds_the_mistake_in_a_finished_game() -> None:
     assert lines[4].split() == ["2", "1", "1", "H8", "+64"]
 
 
-def test_echo() -> None:
+def test_echo_repeats_the_lines() -> None:
     dialogue = Dialogue()
     dialogue.say("echo on")
     assert dialogue.say("level 3") == " level 3\n"
@@ -447,7 +447,7 @@ def test_comments_and_empty_lines_do_nothing() -> None:
         assert dialogue.both(line) == ("", "")
 
 
-def test_prompts_and_boards() -> None:
+def test_prompts_and_boards_are_shown_where_asked_for() -> None:
     board = edax.board_diagram(START, START, (), 0, 0)
     assert Dialogue().run("moves") == ">\nD3 C4 F5 E6\n>\n"
     assert Dialogue(verbose=1).run("quit") == f"\n{board}\n\n>\n"
@@ -461,7 +461,7 @@ def test_prompts_and_boards() -> None:
     assert remote.say("go").count("Game Over") == 1, "where no boards are shown"
 
 
-def test_modes_at_the_end_of_the_input() -> None:
+def test_each_mode_ends_with_the_input() -> None:
     out = Dialogue(auto_start=True).run("mode 2")
     assert 50 < out.count("desdaemon plays") < 70
     assert Dialogue().run("mode 1").count("desdaemon plays") == 1

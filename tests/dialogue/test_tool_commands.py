@@ -39,7 +39,7 @@ def test_seek_finds_a_line() -> None:
     assert "four centre squares" in dialogue.refused("seek " + "X" + "-" * 63 + " X")
 
 
-def test_counts() -> None:
+def test_counts_are_the_known_numbers() -> None:
     dialogue = Dialogue()
     assert [line.split()[4] for line in dialogue.say("count games 4").splitlines()] == ["1", "4", "12", "56", "244"]
     shapes = dialogue.say("count shapes 5").splitlines()
@@ -48,7 +48,7 @@ def test_counts() -> None:
         assert "expected" in dialogue.refused(line)
 
 
-def test_random_play() -> None:
+def test_random_games_follow_the_seed() -> None:
     dialogue = Dialogue()
     answer = dialogue.say("estimate 5")
     assert re.fullmatch(r"5 games: about \d\.\d+e\+\d+ games from here, \d+\.\d plies each\n", answer)
@@ -60,7 +60,7 @@ def test_random_play() -> None:
     assert dialogue.say("resources").startswith("user time: ")
 
 
-def test_problem_files(tmp_path: Path) -> None:
+def test_files_of_problems_are_converted(tmp_path: Path) -> None:
     source, target = tmp_path / "in.obf", tmp_path / "out.obf"
     source.write_text("".join(f"{line}\n" for line in PROBLEMS))
     dialogue = Dialogue(level=4)
@@ -94,7 +94,7 @@ def test_problems_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> N
     assert wrong.read_text() == "old\n" * 2000
 
 
-def test_theoretical_scores(tmp_path: Path) -> None:
+def test_theoretical_scores_are_added_to_a_base(tmp_path: Path) -> None:
     position, moves = START, []
     while len(moves) < 30:
         if position.must_pass:
@@ -114,11 +114,11 @@ def test_theoretical_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["wtest", "bench 0", "mobility now", "estimate -1"])
-def test_bad_lines(line: str) -> None:
+def test_bad_lines_are_refused(line: str) -> None:
     assert "expected" in Dialogue().refused(line)
 
 
-def test_a_base_that_is_not_there() -> None:
+def test_a_missing_base_is_told() -> None:
     assert Dialogue().refused("wtest /nowhere.wtb") == 'WARNING: "/nowhere.wtb": No such file or directory\n'
 
 

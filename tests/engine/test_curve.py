@@ -80,7 +80,7 @@ def test_with_a_curve_it_is_the_tangent_of_the_sum(searcher_of: dict[float | Non
 
 
 @pytest.mark.parametrize("number", [None, 30.0, 64.0, 80.0, 1000.0])
-def test_the_tables(number: float | None) -> None:
+def test_the_tables_hold_the_curve(number: float | None) -> None:
     memory = bytes(curve.table(number))
     whole, borders = memory[:CURVE_STEPS], np.frombuffer(memory[CURVE_STEPS:], np.int16)
     assert len(borders) == CURVE_STEPS + 1

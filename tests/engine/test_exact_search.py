@@ -50,19 +50,19 @@ def check(board: judge.Board, result: Result) -> None:
     assert result.nodes > 0 or abs(result.lines[0].score) == 64
 
 
-def test_scores_and_lines(searcher: Searcher) -> None:
+def test_scores_and_lines_are_those_of_the_referee(searcher: Searcher) -> None:
     for board in [*judge.positions(1, 500, range(11)), *judge.strewn(10, 500, range(11))]:
         check(board, searcher.search(*board, TO_THE_END))
 
 
-def test_scores_and_lines_of_longer_endgames(searcher: Searcher) -> None:
+def test_longer_endgames_have_the_known_scores(searcher: Searcher) -> None:
     for board in [*judge.positions(2, 15, range(11, 14)), *judge.positions(13, 2, [14, 15])]:
         check(board, searcher.search(*board, TO_THE_END))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
-def test_many_scores(searcher: Searcher, seed: int) -> None:
+def test_many_endgames_have_the_referees_scores(searcher: Searcher, seed: int) -> None:
     boards = [*judge.positions(1000 + seed, 4000, range(1, 13)), *judge.strewn(1100 + seed, 1000, range(1, 13))]
     for board in boards:
         check(board, searcher.search(*board, TO_THE_END))
@@ -81,7 +81,7 @@ def test_passes_are_among_the_positions(searcher: Searcher) -> None:
         check_line(board, line, judge.solve(*board))
 
 
-def test_finished_games_have_no_line(searcher: Searcher) -> None:
+def test_a_finished_game_has_a_score_and_no_line(searcher: Searcher) -> None:
     boards = [board for seed in range(5) for board in judge.positions(seed, 4, [0])]
     boards += [(ALL, 0), (0, ALL), (1, 0), (0, 1), (0, 0), (0b101, 0)]
     for board in boards:
@@ -91,7 +91,7 @@ def test_finished_games_have_no_line(searcher: Searcher) -> None:
             assert result.complete
 
 
-def test_wipe_outs(searcher: Searcher) -> None:
+def test_wipe_outs_score_64(searcher: Searcher) -> None:
     """A move that takes the last disc wins all 64 squares, however many are empty."""
     for own, other, move in ((0b001, 0b010, 2), (1 << 9, 1 << 18, 27), (0x7F >> 1 << 1 & ~0x40, 0x40, 7)):
         for depth in (1, 2, 60):
@@ -114,7 +114,7 @@ def check_window(board: judge.Board, result: Result, alpha: int, beta: int, exac
         assert exact >= line.score >= beta
 
 
-def test_windows(searcher: Searcher) -> None:
+def test_windows_give_bounds_of_the_score(searcher: Searcher) -> None:
     rng = random.Random(3)
     for board in [*judge.positions(4, 300, range(1, 12)), *judge.strewn(11, 200, range(1, 12))]:
         if judge.over(board):
@@ -140,7 +140,7 @@ def test_all_moves_have_their_exact_scores(searcher: Searcher) -> None:
             check_line(board, line, scores[line.move])
 
 
-def test_only_moves_allowed(searcher: Searcher) -> None:
+def test_a_search_keeps_to_the_allowed_moves(searcher: Searcher) -> None:
     rng = random.Random(7)
     for board in judge.positions(8, 300, range(1, 11)):
         scores = judge.score_of_moves(board)
@@ -193,12 +193,12 @@ def test_selective_results_are_not_taken_for_exact_ones(
     assert wrong > 10
 
 
-def test_no_move_allowed(searcher: Searcher) -> None:
+def test_a_search_without_an_allowed_move_is_refused(searcher: Searcher) -> None:
     with pytest.raises(ValueError, match="none of the moves allowed is legal"):
         searcher.search(*judge.OPENING, Limits(1), allow=1)
 
 
-def test_many_positions_in_one_call(searcher: Searcher) -> None:
+def test_many_positions_are_scored_in_one_call(searcher: Searcher) -> None:
     boards = judge.positions(9, 200, range(12))
     number = len(boards)
     memory = Block(3 * 8 * number)

@@ -60,7 +60,7 @@ def test_arithmetic_wraps_around_and_does_not_mix(name: str) -> None:
                 operation(*mixed)
 
 
-def test_words() -> None:
+def test_words_are_unsigned_and_wrap_around() -> None:
     assert ~U64(0) == MASK
     assert U64(1) << U64(63) == 1 << 63
     assert U64(3) << 63 == 1 << 63
@@ -87,7 +87,7 @@ def test_memory_has_bounds() -> None:
     interpreted.remove_region(block.address)
 
 
-def test_the_stack_of_a_kernel() -> None:
+def test_a_kernel_has_bounded_stack_buffers() -> None:
     seen = []
 
     def inner(size):

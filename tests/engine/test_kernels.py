@@ -51,14 +51,14 @@ def edges(engine: Library) -> Block:
     return table
 
 
-def test_moves_and_flips(engine: Library) -> None:
+def test_moves_and_flips_are_the_referees(engine: Library) -> None:
     for player, opponent in [*games(1, 20), *scattered(2, 1000), (0, 0), (ALL, 0), (0, ALL)]:
         assert engine.board_moves(player, opponent) == judge.moves(player, opponent)
         for square in range(64):
             assert engine.board_flip(square, player, opponent) == judge.flips(player, opponent, square)
 
 
-def test_last_flips(inner: Library) -> None:
+def test_the_last_flips_are_counted(inner: Library) -> None:
     rng = random.Random(5)
     for _ in range(300):
         square = rng.randrange(64)
@@ -68,13 +68,13 @@ def test_last_flips(inner: Library) -> None:
         assert inner.probe_last(square, player) == 2 * turned.bit_count()
 
 
-def test_final_score(inner: Library) -> None:
+def test_final_scores_are_the_referees(inner: Library) -> None:
     for player, opponent in [*scattered(6, 300), (0, ALL), (ALL, 0), (0, 1), (1, 0), (0xF, 0xF0)]:
         empties = judge.empties((player, opponent))
         assert inner.probe_final(player, empties) == referee.final_score(referee.from_bits(player, opponent))
 
 
-def test_symmetries(engine: Library) -> None:
+def test_symmetries_of_a_board_are_the_eight(engine: Library) -> None:
     # Where all images of the mover's discs are equal, the opponent's decide; a corner at H8 is the sign of a word.
     corners = 0x8100000000000081
     alike = [(corners, 1 << square) for square in range(1, 63) if square not in (7, 56)]
@@ -87,7 +87,7 @@ def test_symmetries(engine: Library) -> None:
         assert engine.board_has_symmetry(player, opponent) == (images.count(images[0]) > 1)
 
 
-def test_stable_discs_stay(inner: Library, edges: Block) -> None:
+def test_stable_discs_are_never_turned(inner: Library, edges: Block) -> None:
     rng = random.Random(9)
     some = 0
     for start in judge.positions(10, 60, range(2, 30)):
@@ -108,7 +108,7 @@ def test_stable_discs_stay(inner: Library, edges: Block) -> None:
     assert some > (100 if INTERPRETED else 300)
 
 
-def test_stable_discs_of_known_boards(inner: Library, edges: Block) -> None:
+def test_known_boards_have_their_stable_discs(inner: Library, edges: Block) -> None:
     def stable(player: int, opponent: int) -> int:
         return int(inner.probe_stable(player, opponent, edges.address))
 
@@ -156,7 +156,7 @@ def test_stability_bound_holds(inner: Library, searcher: Searcher) -> None:
     assert useful > (10 if INTERPRETED else 200)
 
 
-def test_null_windows_to_the_end(inner: Library, searcher: Searcher) -> None:
+def test_null_windows_to_the_end_are_right(inner: Library, searcher: Searcher) -> None:
     """Fail-soft: a score above alpha is a lower bound, any other an upper bound."""
     rng = random.Random(13)
     context = prepared(searcher)
@@ -287,20 +287,20 @@ def test_instances_of_a_class_are_images_of_each_other() -> None:
             assert squares in seen
 
 
-def test_evaluation_from_scratch(searcher_by_lot: Searcher, slow: Slow) -> None:
+def test_the_evaluation_equals_one_from_scratch(searcher_by_lot: Searcher, slow: Slow) -> None:
     for player, opponent in [*games(15, 4), *scattered(16, 100)]:
         if judge.empties((player, opponent)) <= 60:
             assert searcher_by_lot.evaluate(player, opponent) * 128 == slow.score(player, opponent)
 
 
-def test_evaluation_without_canonical_images(inner: Library, searcher_by_lot: Searcher) -> None:
+def test_an_evaluation_needs_no_canonical_image(inner: Library, searcher_by_lot: Searcher) -> None:
     context = searcher_by_lot._contexts[0].address
     for board in list(games(17, 2))[::3]:
         images = [judge.image(board, places) for places in judge.images()]
         assert len({inner.probe_static(context, *image) for image in images}) == 1
 
 
-def test_network_from_scratch(searcher_of_network: Searcher, network_by_lot: Network) -> None:
+def test_the_network_equals_one_from_scratch(searcher_of_network: Searcher, network_by_lot: Network) -> None:
     slow = SlowNetwork(network_by_lot)
     seen = set()
     for player, opponent in [*games(15, 4), *scattered(16, 60)]:
@@ -310,7 +310,9 @@ def test_network_from_scratch(searcher_of_network: Searcher, network_by_lot: Net
     assert len(seen) > 100
 
 
-def test_network_for_both_sides(inner: Library, searcher_of_network: Searcher, network_by_lot: Network) -> None:
+def test_the_network_is_right_for_both_sides(
+    inner: Library, searcher_of_network: Searcher, network_by_lot: Network
+) -> None:
     """The features are of the first side, whoever is to move."""
     slow = SlowNetwork(network_by_lot)
     context = searcher_of_network._contexts[0].address
@@ -322,7 +324,7 @@ def test_network_for_both_sides(inner: Library, searcher_of_network: Searcher, n
             assert discs == rounded(slow.score(*board))
 
 
-def test_features_move_by_move(inner: Library, searcher_by_lot: Searcher, slow: Slow) -> None:
+def test_features_follow_each_move(inner: Library, searcher_by_lot: Searcher, slow: Slow) -> None:
     memory = Block(4096)
     features = memory.address
     words = (ctypes.c_int16 * FEATURES).from_address(features)

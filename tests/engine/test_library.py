@@ -69,7 +69,7 @@ def test_kernels_call_each_other(compiler: Compiler) -> None:
     assert loaded.k_nothing(3) is None
 
 
-def test_results_have_their_sign(compiler: Compiler) -> None:
+def test_signed_results_keep_their_sign(compiler: Compiler) -> None:
     compiler.add("i64(i64,i64)", "def k_minus(a, b):\n    return a - b")
     loaded = compiler.load({"k_minus": "i64(i64, i64)"})
     assert loaded.k_minus(3, 5) == -2
@@ -78,27 +78,27 @@ def test_results_have_their_sign(compiler: Compiler) -> None:
         _ = loaded.k_plus
 
 
-def test_missing_entry(compiler: Compiler) -> None:
+def test_a_missing_entry_is_refused(compiler: Compiler) -> None:
     compiler.refuses("no kernel is called k_none", {"k_none": "i64()"})
 
 
-def test_entry_of_another_signature(compiler: Compiler) -> None:
+def test_an_entry_of_another_signature_is_refused(compiler: Compiler) -> None:
     compiler.add("i64(i64)", "def k_same(a):\n    return a")
     compiler.refuses(r"k_same is i64\(i64\), not u64\(i64\)", {"k_same": "u64(i64)"})
 
 
 @pytest.mark.parametrize("expression", ["a * 0.5", "a / b", "a ** -b"])
-def test_floating_point(compiler: Compiler, expression: str) -> None:
+def test_floating_point_is_refused(compiler: Compiler, expression: str) -> None:
     compiler.add("i64(i64,i64)", f"def k_float(a, b):\n    return 1 if {expression} > 3 else 0")
     compiler.refuses("floating point in a kernel|from outside", {"k_float": "i64(i64,i64)"})
 
 
-def test_exceptions(compiler: Compiler) -> None:
+def test_a_kernel_that_raises_is_refused(compiler: Compiler) -> None:
     with pytest.raises(compiler.jit.KernelError, match="k_raises raises, which a kernel cannot"):
         compiler.add("i64(i64)", "def k_raises(a):\n    if a > 3:\n        raise ValueError\n    return a")
 
 
-def test_something_from_outside(compiler: Compiler) -> None:
+def test_names_from_outside_are_refused(compiler: Compiler) -> None:
     compiler.add("i64(i64)", "def k_outside(a):\n    print(a)\n    return a")
     compiler.refuses(r"a kernel needs \w+ from outside", {"k_outside": "i64(i64)"})
 
@@ -112,12 +112,12 @@ def test_something_from_outside(compiler: Compiler) -> None:
         ("i64(u64,i32)", "unknown type 'i32'"),
     ],
 )
-def test_signatures(compiler: Compiler, signature: str, message: str) -> None:
+def test_wrong_signatures_are_refused(compiler: Compiler, signature: str, message: str) -> None:
     with pytest.raises(compiler.jit.KernelError, match=message):
         compiler.add(signature, "def k_any(a, b):\n    return a")
 
 
-def test_two_kernels_of_one_name(compiler: Compiler) -> None:
+def test_two_kernels_of_one_name_are_refused(compiler: Compiler) -> None:
     compiler.add("i64(i64)", "def k_same(a):\n    return a", module="one")
     compiler.add("i64(i64)", "def k_same(a):\n    return a", module="one")
     with pytest.raises(compiler.jit.KernelError, match="two kernels are called k_same"):
@@ -242,7 +242,7 @@ def test_the_compiler_ends_with_its_parent(tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
-def test_compiled_once(small: Small, cache: Path, compilations: Compilations) -> None:
+def test_a_library_is_compiled_once(small: Small, cache: Path, compilations: Compilations) -> None:
     assert small.answer() == 5
     assert small.answer() == 5
     assert compilations == [small.name]
@@ -283,7 +283,7 @@ def test_code_that_came_with_the_program_needs_no_compiling(
     assert compilations == []
 
 
-def test_targets_that_a_processor_runs() -> None:
+def test_a_processor_gets_the_targets_that_it_runs() -> None:
     best, avx2, plain = target.SHIPPED
     assert best.runs(avx2)
     assert avx2.runs(plain)
@@ -293,7 +293,7 @@ def test_targets_that_a_processor_runs() -> None:
     assert not zen2.runs(avx2), "its PEXT is slow"
 
 
-def test_damaged_object_files(
+def test_damaged_object_files_are_compiled_again(
     small: Small, cache: Path, compilations: Compilations, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert small.answer() == 5
@@ -312,7 +312,7 @@ def test_damaged_object_files(
     assert len(compilations) == 2
 
 
-def test_a_compiler_that_fails(small: Small, cache: Path) -> None:
+def test_a_failing_compiler_is_told_in_a_line(small: Small, cache: Path) -> None:
     small.below.write_text(small.below.read_text().replace("x + 5", "x / 2"))
     with pytest.raises(LibraryError, match=rf"^compiling {small.name} failed \(status 1\): .*floating point"):
         library.load(small.spec)
@@ -368,7 +368,7 @@ def test_a_library_is_loaded_while_another_one_is_compiled(
         compiling.join()
 
 
-def test_a_wait_for_a_compilation_that_fails(small: Small) -> None:
+def test_a_failed_compilation_ends_the_wait(small: Small) -> None:
     small.below.write_text("a mistake")
     with pytest.raises(LibraryError, match=f"^compiling {small.name} failed"):
         library.wait(small.spec, lambda: None)
@@ -391,7 +391,7 @@ def test_compiling_tells_its_progress_and_removes_old_files(small: Small, cache:
 
 
 @pytest.mark.posix
-def test_cache_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DESDAEMON_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
@@ -427,14 +427,14 @@ def test_folders_that_others_can_write_are_not_used(
 
 
 @pytest.mark.posix
-def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Compilations) -> None:
+def test_code_is_compiled_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Compilations) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DESDAEMON_CACHE_DIR", "/dev/null/none")
         assert small.answer() == 5
     assert compilations == [small.name]
 
 
-def test_a_cache_that_cannot_be_written(
+def test_a_cache_that_cannot_be_written_is_done_without(
     small: Small, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(path: Path, content: bytes, **more: object) -> None:

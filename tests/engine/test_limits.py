@@ -40,7 +40,7 @@ LEVELS = {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_levels(level: int) -> None:
+def test_levels_have_their_depths(level: int) -> None:
     to_the_end, beyond = LEVELS[level]
     for empties in range(61):
         expected = next(
@@ -50,7 +50,7 @@ def test_levels(level: int) -> None:
         assert level_limits(level, empties) == expected
 
 
-def test_first_and_last_level() -> None:
+def test_the_first_and_the_last_level_search() -> None:
     for empties in range(61):
         assert level_limits(0, empties) == Limits(0, Selectivity(100))
         assert level_limits(60, empties) == Limits(empties, Selectivity(100))
@@ -65,13 +65,13 @@ def test_first_and_last_level() -> None:
         (10, 65, "65 empties are outside 0..64"),
     ],
 )
-def test_no_such_level(level: int, empties: int, complaint: str) -> None:
+def test_a_wrong_level_is_refused(level: int, empties: int, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         level_limits(level, empties)
 
 
 @pytest.mark.parametrize(("bits", "threads"), [(9, 1), (33, 1), (-1, 1), (16, 0), (16, -2)])
-def test_searchers_that_cannot_be(weights: Weights, bits: int, threads: int) -> None:
+def test_wrong_settings_make_no_searcher(weights: Weights, bits: int, threads: int) -> None:
     with pytest.raises(ValueError, match=f"2\\^{bits} entries is outside" if threads == 1 else "threads: at least 1"):
         Searcher(hash_bits=bits, threads=threads, weights=weights)
 
@@ -92,7 +92,7 @@ def opened(seed: int) -> judge.Board:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("nodes", [1, 10_000, 300_000])
-def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
+def test_a_node_limit_ends_a_search(weights: Weights, nodes: int, threads: int) -> None:
     searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
     for board, limits in (
         (opened(1), Limits(40, Selectivity(100), nodes)),
@@ -106,7 +106,7 @@ def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
         assert nodes < 10_000 or result.nodes > nodes // 8
 
 
-def test_a_node_limit_that_is_not_reached(searcher: Searcher) -> None:
+def test_a_distant_node_limit_changes_nothing(searcher: Searcher) -> None:
     board = opened(1)
     free = searcher.search(*board, Limits(5))
     searcher.clear()
@@ -115,7 +115,7 @@ def test_a_node_limit_that_is_not_reached(searcher: Searcher) -> None:
     assert limited.lines[0][:7] == free.lines[0][:7]
 
 
-def test_time_limit(searcher: Searcher) -> None:
+def test_a_time_limit_ends_a_search(searcher: Searcher) -> None:
     board = opened(1)
     result = searcher.search(*board, Limits(60, Selectivity(100), 0, 100))
     assert not result.complete
@@ -123,7 +123,7 @@ def test_time_limit(searcher: Searcher) -> None:
     assert result.lines[0].depth >= 1
 
 
-def test_a_time_limit_that_is_not_reached(searcher: Searcher) -> None:
+def test_a_distant_time_limit_changes_nothing(searcher: Searcher) -> None:
     assert searcher.search(*opened(1), Limits(2, Selectivity(100), 0, 3_600_000)).complete
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
@@ -133,7 +133,9 @@ def test_a_time_limit_that_is_not_reached(searcher: Searcher) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("empties", "limits", "depth"), [(44, Limits(40), 9), (26, Limits(60), 15)])
-def test_stop_from_another_thread(weights: Weights, threads: int, empties: int, limits: Limits, depth: int) -> None:
+def test_another_thread_stops_a_search(
+    weights: Weights, threads: int, empties: int, limits: Limits, depth: int
+) -> None:
     """In the middle of a step that is far from its end."""
     if INTERPRETED:
         depth = 2
@@ -174,7 +176,7 @@ def test_stop_from_another_thread(weights: Weights, threads: int, empties: int, 
 
 
 @pytest.mark.parametrize("multipv", [1, 3])
-def test_stopped_before_it_begins(searcher: Searcher, multipv: int) -> None:
+def test_a_stop_before_the_search_ends_it(searcher: Searcher, multipv: int) -> None:
     for board in (opened(1), *judge.positions(6, 5, [9])):
         control = Control()
         control.stop()

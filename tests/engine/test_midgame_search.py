@@ -33,7 +33,7 @@ def negamax(searcher: Searcher, board: judge.Board, depth: int) -> int:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("depth", "number"), [(1, 120), (2, 60), (3, 20), (4, 3)])
-def test_full_width_is_negamax(searcher_by_lot: Searcher, depth: int, number: int) -> None:
+def test_a_full_width_search_is_negamax(searcher_by_lot: Searcher, depth: int, number: int) -> None:
     compared = 0
     for board in [*judge.positions(depth, number, range(20, 56)), *judge.strewn(depth, 3 * number, range(20, 30))]:
         if judge.over(board):
@@ -61,7 +61,7 @@ def test_all_moves_at_full_width_are_negamax(searcher_by_lot: Searcher) -> None:
         assert {line.move: line.score for line in lines} == expected
 
 
-def test_depth_0_is_the_evaluation(searcher_by_lot: Searcher) -> None:
+def test_a_search_of_depth_0_is_the_evaluation(searcher_by_lot: Searcher) -> None:
     for board in judge.positions(21, 60, range(1, 60)):
         if not judge.moves(*board):
             continue
@@ -110,7 +110,7 @@ def test_selective_endgames_have_whole_lines(searcher: Searcher) -> None:
             check_shape(board, line, judge.empties(board), percent)
 
 
-def test_progress(searcher: Searcher) -> None:
+def test_progress_tells_each_iteration(searcher: Searcher) -> None:
     told: list[tuple[int, Line]] = []
     result = searcher.search(
         *judge.OPENING, Limits(7), multipv=2, progress=lambda rank, line: told.append((rank, line))
@@ -121,6 +121,6 @@ def test_progress(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("board", [(1, 1), (1 << 64, 0), (0, 1 << 70), (3, 6), (-1, 0)])
-def test_boards_that_are_none(searcher: Searcher, board: judge.Board) -> None:
+def test_wrong_boards_are_refused(searcher: Searcher, board: judge.Board) -> None:
     with pytest.raises(ValueError, match="the sides' discs overlap or are outside the board"):
         searcher.search(*board, Limits(1))

@@ -60,23 +60,23 @@ def solve(searcher: Searcher, problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 20))
-def test_problems_1_to_19(shared_data: Path, solver: Searcher, number: int) -> None:
+def test_problems_1_to_19_have_their_scores(shared_data: Path, solver: Searcher, number: int) -> None:
     solve(solver, read(shared_data / "problems" / "fforum-1-19.obf")[number - 1])
 
 
 @pytest.mark.parametrize("number", range(20, 40))
-def test_problems_20_to_39(shared_data: Path, solver: Searcher, number: int) -> None:
+def test_problems_20_to_39_have_their_scores(shared_data: Path, solver: Searcher, number: int) -> None:
     solve(solver, read(shared_data / "problems" / "fforum-20-39.obf")[number - 20])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(40, 45))
-def test_problems_40_to_44(shared_data: Path, solver: Searcher, number: int) -> None:
+def test_problems_40_to_44_have_their_scores(shared_data: Path, solver: Searcher, number: int) -> None:
     solve(solver, read(shared_data / "problems" / "fforum-40-59.obf")[number - 40])
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_all_moves_of_some_problems(shared_data: Path, solver: Searcher, number: int) -> None:
+def test_all_moves_of_some_problems_have_their_scores(shared_data: Path, solver: Searcher, number: int) -> None:
     problem = read(shared_data / "problems" / "fforum-1-19.obf")[number - 1]
     solver.clear()
     lines = solver.search(*problem.board, Limits(60), multipv=64).lines

@@ -10,7 +10,7 @@ import pytest
 from desdaemon.engine.processors import processors, quotas
 
 
-def test_no_more_than_the_affinity_allows() -> None:
+def test_processors_are_those_of_the_affinity() -> None:
     assert 1 <= processors() <= (os.cpu_count() or 1)
     if hasattr(os, "sched_setaffinity"):
         allowed = os.sched_getaffinity(0)
@@ -37,7 +37,9 @@ def test_no_more_than_the_affinity_allows() -> None:
         ("nothing of the kind", {}, []),
     ],
 )
-def test_quotas_of_control_groups(groups: str, files: dict[str, str], found: list[int], tmp_path: Path) -> None:
+def test_quotas_of_control_groups_limit_processors(
+    groups: str, files: dict[str, str], found: list[int], tmp_path: Path
+) -> None:
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -123,7 +123,7 @@ def without_edges(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("change", [plain, without_etc, without_evaluation, without_either, without_edges])
-def test_parts_switched_off(
+def test_parts_of_the_search_can_be_switched_off(
     weights: Weights, endgames: list[tuple[judge.Board, int]], change: Callable[[Searcher], None]
 ) -> None:
     searcher = Searcher(hash_bits=14, weights=weights)
@@ -142,7 +142,7 @@ def test_parts_switched_off(
     assert (nodes == 0) == (change is plain)
 
 
-def test_threads_and_lines(weights: Weights, searcher: Searcher) -> None:
+def test_threads_give_the_same_scores_of_lines(weights: Weights, searcher: Searcher) -> None:
     both = Searcher(threads=2, hash_bits=14, weights=weights)
     for board in longer(48, 3, 15):
         one = searcher.search(*board, TO_THE_END, multipv=3)
@@ -177,7 +177,7 @@ def test_searchers_do_not_disturb_each_other(weights: Weights) -> None:
 
 
 @pytest.mark.parametrize(("first", "later"), [(253, 5), (49, LAST_DATE - 1)])
-def test_cleared_is_as_new_although_dates_have_begun_again(weights: Weights, first: int, later: int) -> None:
+def test_a_cleared_table_is_as_new_after_dates_began_again(weights: Weights, first: int, later: int) -> None:
     """Old entries have a higher date than the search after the clearing, or the same one."""
     board, other = longer(51, 2, 15)
     new, old = (Searcher(hash_bits=10, weights=weights) for _ in range(2))
@@ -193,7 +193,7 @@ def test_cleared_is_as_new_although_dates_have_begun_again(weights: Weights, fir
     assert old.search(*board, TO_THE_END).nodes == new.search(*board, TO_THE_END).nodes
 
 
-def test_a_search_after_many_others(searcher: Searcher, endgames: list[tuple[judge.Board, int]]) -> None:
+def test_earlier_searches_do_not_change_a_score(searcher: Searcher, endgames: list[tuple[judge.Board, int]]) -> None:
     """Old entries of all kinds of searches, and the count of searches going round."""
     for board in judge.positions(52, 300, range(10, 14)):
         searcher.search(*board, Limits(3, Selectivity(73)))

@@ -103,7 +103,7 @@ def test_more_threads_visit_few_nodes_more(weights: Weights) -> None:
 
 
 @pytest.mark.usefixtures("shared_low")
-def test_exact_scores_and_tables_after_stops(weights: Weights) -> None:
+def test_a_stopped_team_leaves_a_sound_table(weights: Weights) -> None:
     """Stopped anywhere, the table says nothing false: the next search by the same table is right."""
     dice = random.Random(93)
     searchers = [Searcher(threads=threads, hash_bits=10, weights=weights) for threads in (2, 4)]
@@ -119,7 +119,7 @@ def test_exact_scores_and_tables_after_stops(weights: Weights) -> None:
 
 
 @pytest.mark.compiled
-def test_large_nodes_that_are_searched_at_lower_selectivity_first(weights: Weights) -> None:
+def test_large_nodes_are_searched_at_lower_selectivity_first(weights: Weights) -> None:
     """With 22 empties, after stops too: all numbers of threads find one score, and entries below hold when searched by
     a searcher for which they are too small for that.
     """
@@ -139,7 +139,7 @@ def test_large_nodes_that_are_searched_at_lower_selectivity_first(weights: Weigh
 
 
 @pytest.mark.usefixtures("shared_low")
-def test_no_thread_is_left(weights: Weights) -> None:
+def test_no_thread_outlives_its_search(weights: Weights) -> None:
     before = set(threading.enumerate())
     searcher = Searcher(threads=8, hash_bits=12, weights=weights)
     [board] = boards(95, 1, 30)
@@ -196,7 +196,7 @@ def test_a_stop_ends_every_thread(weights: Weights) -> None:
 
 
 @pytest.mark.usefixtures("shared_low")
-def test_guests_come_and_go(weights: Weights) -> None:
+def test_guests_join_and_leave_a_search(weights: Weights) -> None:
     """Threads that join a search that goes on, and are sent away, at any moment: the score is that of one thread."""
     [board] = boards(97, 1, pick(21, 11))
     truth = Searcher(hash_bits=16, weights=weights).search(*board, TO_THE_END).lines[0].score
@@ -235,7 +235,7 @@ def test_guests_come_and_go(weights: Weights) -> None:
     assert helped
 
 
-def test_alone_where_nobody_is_welcome(weights: Weights) -> None:
+def test_a_search_without_guests_stays_alone(weights: Weights) -> None:
     """Room for guests changes nothing as long as none comes."""
     for board in boards(98, pick(3, 1), pick(24, 12)):
         limits = Limits(pick(12, 3), Selectivity(73))
@@ -249,7 +249,7 @@ def test_alone_where_nobody_is_welcome(weights: Weights) -> None:
 
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_scores_and_entries_of_many_threads(weights: Weights) -> None:
+def test_many_threads_give_exact_scores_and_entries(weights: Weights) -> None:
     found = stress(weights, 4000, seed=99)
     assert (found.wrong, found.wrong_entries, found.wrong_full_width, found.failures) == (0, 0, 0, [])
     assert {empties for empties, _ in found.counts} >= set(range(10, 19))

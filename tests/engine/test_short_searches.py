@@ -33,7 +33,7 @@ def without_times(result: Result | None) -> tuple[list[Line], int, bool]:
     return [line._replace(time_ms=0.0) for line in result.lines], result.nodes, result.complete
 
 
-def test_they_answer_as_searches_one_by_one_do(searcher_by_lot: Searcher, other: Searcher) -> None:
+def test_short_searches_answer_as_single_ones_do(searcher_by_lot: Searcher, other: Searcher) -> None:
     short = ShortSearches(other)
     passes = 0
     for player, opponent in boards(1, 40):
@@ -52,7 +52,7 @@ def test_they_answer_as_searches_one_by_one_do(searcher_by_lot: Searcher, other:
     assert passes or INTERPRETED
 
 
-def test_a_row_of_them_is_like_one_after_the_other(weights_by_lot: Weights) -> None:
+def test_many_short_searches_equal_single_ones(weights_by_lot: Weights) -> None:
     one, other = (Searcher(hash_bits=12, weights=weights_by_lot) for _ in range(2))
     questions = [(*board, Limits(1 if INTERPRETED else 3)) for board in boards(2, 30)]
     expected = [one.search(*question) for question in questions]
@@ -69,7 +69,7 @@ def test_a_stop_before_the_call_is_for_an_earlier_one(other: Searcher) -> None:
     assert short.search([(*rules.START, Limits(1))])[0] is not None
 
 
-def test_what_a_stop_leaves_is_told(other: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_tells_which_searches_were_done(other: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
     short = ShortSearches(other)
     search = other.search_records
 
@@ -81,7 +81,7 @@ def test_what_a_stop_leaves_is_told(other: Searcher, monkeypatch: pytest.MonkeyP
     assert short.search([(*rules.START, Limits(1))] * 3) == [None] * 3
 
 
-def test_only_short_ones_have_an_estimate() -> None:
+def test_only_short_searches_have_an_estimate() -> None:
     assert estimated_us(Limits(5), 40) > estimated_us(Limits(3), 40) > 0
     assert estimated_us(Limits(60), 8) > 0
     for limits, empties in ((Limits(12), 40), (Limits(60), 20), (Limits(5, nodes=9), 40), (Limits(5, time_ms=9), 40)):

@@ -152,7 +152,7 @@ sys.stdout.buffer.write(jit.build(MODULES, SPEC.entries))
 
 
 @pytest.mark.slow
-def test_code_for_arm64() -> None:
+def test_kernels_compile_for_arm64() -> None:
     """Emitted only: that no x86 instruction or intrinsic is asked for where the target has none."""
     process = subprocess.run(
         [sys.executable, "-c", _FOREIGN, str(ROOT), "aarch64-unknown-linux-gnu", "generic"],

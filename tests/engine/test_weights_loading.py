@@ -107,7 +107,7 @@ def test_the_same_name_with_other_content_is_read_again(
     assert evaluations(Weights.load(path)) == [-score for score in first]
 
 
-def test_files_of_the_smaller_set(
+def test_files_of_the_smaller_set_are_read(
     engine: library.Library, packed_by_lot: np.ndarray, cache: Path, tmp_path: Path
 ) -> None:
     """Edax's file is one whose other weights are 0."""
@@ -122,7 +122,7 @@ def test_files_of_the_smaller_set(
     assert found == evaluations(Weights.load(tmp_path / "wide.weights"))
 
 
-def test_warmup_with_check_only_looks(
+def test_warmup_with_check_compiles_nothing(
     engine: library.Library,
     weights_by_lot_path: Path,
     cache: Path,
@@ -139,7 +139,7 @@ def test_warmup_with_check_only_looks(
     assert "ready" in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_no_cache(
+def test_weights_are_read_without_a_cache(
     engine: library.Library, weights_by_lot_path: Path, weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "cache_folder", lambda: None)
@@ -156,14 +156,14 @@ def refused(path: Path, *reasons: str) -> None:
         assert reason in text
 
 
-def test_files_that_cannot_be_read(tmp_path: Path, cache: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path, cache: Path) -> None:
     refused(tmp_path / "none.dat", "No such file")
     refused(tmp_path, "directory")
     assert not list(cache.iterdir())
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no weights come with this checkout")
-def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
+def test_a_wrong_bit_in_shipped_weights_is_found(tmp_path: Path, cache: Path) -> None:
     whole = bytearray(SHIPPED.read_bytes())
     path = tmp_path / "weights.xz"
     for place in (20, len(whole) // 3, len(whole) // 2):
@@ -175,7 +175,7 @@ def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
     refused(path, "truncated")
 
 
-def test_networks_that_cannot_be_used(network_by_lot: Network, tmp_path: Path, cache: Path) -> None:
+def test_unusable_networks_are_refused(network_by_lot: Network, tmp_path: Path, cache: Path) -> None:
     path = tmp_path / "network.weights"
     plain_weights.write_network(path, network_by_lot)
     whole = path.read_bytes()
@@ -295,7 +295,7 @@ def test_traits_come_with_the_weights_also_from_the_cache(
         ({"probcut": {"size": 30000}}, "probcut"),
     ],
 )
-def test_traits_that_make_no_sense_are_refused(
+def test_weights_with_wrong_traits_are_refused(
     packed_by_lot: np.ndarray, cache: Path, tmp_path: Path, record: dict[str, object], reason: str
 ) -> None:
     path = tmp_path / "bad.weights"

@@ -39,7 +39,7 @@ class Talk(InProcess):
         return self.written().splitlines()
 
 
-def test_the_short_commands() -> None:
+def test_the_short_commands_are_answered() -> None:
     talk = Talk()
     assert talk.say("init") == ["ready."]
     assert re.fullmatch(r"version: desdaemon \S+", talk.say("get-version")[0])
@@ -53,7 +53,7 @@ def test_the_short_commands() -> None:
     assert talk.cassio.leaving == 0
 
 
-def test_searches() -> None:
+def test_searches_answer_in_cassio_s_form() -> None:
     talk = Talk()
     *results, ready = talk.say(f"midgame-search {START} -64 64 8 100")
     assert ready == "ready."
@@ -78,7 +78,7 @@ def test_a_search_has_one_result_and_more_if_asked_for() -> None:
         assert ", depth 6, " in results[-1]
 
 
-def test_the_end_of_a_game() -> None:
+def test_a_finished_game_has_its_result() -> None:
     talk = Talk()
     board = "XO-" + "X" * 61
     *results, _ = talk.say(f"endgame-search {board}X -64 64 100")
@@ -122,7 +122,7 @@ def test_bad_lines_are_answered_and_who_waits_is_told_to_go_on(line: str) -> Non
     ("window", "searched"),
     [("-0.51 2.30", (-1, 3)), ("-2 +6.0", (-2, 6)), ("-64.00 64.00", (-64, 64)), ("0.1 0.9", (0, 1)), (".5 1", (0, 1))],
 )
-def test_windows_with_decimals(window: str, searched: tuple[int, int]) -> None:
+def test_windows_may_have_decimals(window: str, searched: tuple[int, int]) -> None:
     talk = Talk()
     assert talk.say(f"midgame-search {START} {window} 27 90")[-1] == "ready."
     _, _, limits, options = talk.searcher.calls[-1]
@@ -156,7 +156,7 @@ def test_an_interrupted_search_claims_no_more_than_its_last_iteration_found() ->
         assert f", move D3, {claim}, B+6.00 <= v <= B+64.00, " in last
 
 
-def test_other_languages() -> None:
+def test_an_unknown_protocol_is_told() -> None:
     talk = Talk()
     talk.cassio.execute("foo")
     assert re.fullmatch(r'ERROR: Unknown protocol "foo".*\nready\.\n', talk.output.take()[0])

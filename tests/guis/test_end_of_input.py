@@ -35,13 +35,13 @@ def test_a_search_does_not_outlive_the_gui(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", DIALOGUES)
-def test_nor_does_the_wait_for_an_engine(protocol: str) -> None:
+def test_the_wait_for_an_engine_does_not_outlive_the_gui(protocol: str) -> None:
     begun = time.monotonic()
     assert converse(DIALOGUES[protocol], f"-{protocol}", DELAY="60", GRACE_S="0.1").returncode == 0
     assert time.monotonic() - begun < LATE_S
 
 
-def test_what_comes_after_the_grace_is_not_answered_with_a_move_that_nobody_thought_about() -> None:
+def test_lines_after_the_grace_get_no_unsearched_move() -> None:
     talk = Talk()
     talk.session.interrupt.stop_all()
     assert talk.fails("genmove b") == "interrupted"

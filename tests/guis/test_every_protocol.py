@@ -61,7 +61,9 @@ def no_engine(config: EngineConfig) -> LoadedEngine:
         ("xboard", "protover 2", "tellusererror cannot search: no engine today\n", "ping 3", "pong 3\n"),
     ],
 )
-def test_without_an_engine(protocol: str, line: str, message: str, next_line: str, answer: str) -> None:
+def test_commands_say_that_no_engine_is_there(
+    protocol: str, line: str, message: str, next_line: str, answer: str
+) -> None:
     output = Collected()
     dialect = DIALECTS[protocol][0](Session(SessionSettings(), EngineSource(no_engine)), output)
     dialect.execute(line)
@@ -83,7 +85,9 @@ def test_without_an_engine(protocol: str, line: str, message: str, next_line: st
         ("xboard", b"ping 7", (rb"Error \(a line of \d+ bytes", rb"Error \(unknown command"), b"pong 7\n"),
     ],
 )
-def test_long_and_broken_lines(protocol: str, ping: bytes, said: tuple[bytes, bytes], answer: bytes) -> None:
+def test_long_and_broken_lines_are_refused(
+    protocol: str, ping: bytes, said: tuple[bytes, bytes], answer: bytes
+) -> None:
     done = converse(b"1 " + b"x" * 1_000_000 + b"\n2 \xff\xfe\n" + ping + b"\n", f"-{protocol}")
     assert re.match(said[0] + rb"[^\n]*\n+" + said[1], done.stdout)
     assert done.stdout.endswith(answer)
@@ -119,7 +123,7 @@ def test_the_end_of_the_input_ends_the_process(protocol: str, lines: bytes, end:
         ("xboard", b"new\nhard\ngo\n", b"move P@d3\n"),
     ],
 )
-def test_it_thinks_in_the_opponents_time_until_a_line_comes(protocol: str, lines: bytes, answer: bytes) -> None:
+def test_the_engine_thinks_in_the_opponents_time_until_a_line_comes(protocol: str, lines: bytes, answer: bytes) -> None:
     ponders(protocol, lines, answer)
 
 
@@ -132,7 +136,7 @@ def test_it_thinks_in_the_opponents_time_until_a_line_comes(protocol: str, lines
         ("-cassio", "ENGINE-PROTOCOL get-search-infos", b"ready"),
     ],
 )
-def test_a_byte_order_mark_before_the_first_line_is_no_part_of_it(protocol: str, line: str, answer: bytes) -> None:
+def test_the_input_may_begin_with_a_byte_order_mark(protocol: str, line: str, answer: bytes) -> None:
     marked = converse(f"{MARK}{line}\n".encode(), protocol)
     assert answer in marked.stdout
     assert marked.stderr == b""

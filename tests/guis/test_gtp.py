@@ -56,7 +56,7 @@ def squares(talk: Talk) -> list[int]:
     return [at for at in range(64) if moves >> at & 1]
 
 
-def test_the_handshake() -> None:
+def test_the_handshake_names_program_and_protocol() -> None:
     talk = Talk()
     assert talk.say("protocol_version") == "2"
     assert talk.say("name") == "desdaemon"
@@ -89,7 +89,7 @@ def test_the_handshake() -> None:
         ("-3 name", '? unknown command "-3"\n\n'),
     ],
 )
-def test_the_form_of_lines_and_answers(line: str, answer: str) -> None:
+def test_lines_and_answers_have_the_form_of_gtp(line: str, answer: str) -> None:
     assert Talk().raw(line) == answer
 
 
@@ -160,7 +160,7 @@ def test_a_move_is_generated_and_played() -> None:
     assert talk.state == before
 
 
-def test_a_pass_that_nobody_mentions() -> None:
+def test_a_forced_pass_may_be_left_out() -> None:
     talk = passing()
     other = "black" if not talk.session.game.position.black_to_move else "white"
     before = talk.state
@@ -177,7 +177,7 @@ def test_a_pass_that_nobody_mentions() -> None:
     assert talk.state == before
 
 
-def test_a_pass_that_is_played() -> None:
+def test_a_pass_can_be_played() -> None:
     talk = passing()
     side = talk.say("gogui-rules_side_to_move")
     assert talk.say("gogui-rules_legal_moves") == "pass"
@@ -192,7 +192,7 @@ def test_a_pass_that_is_played() -> None:
     assert talk.state == before
 
 
-def test_the_end_of_a_game() -> None:
+def test_a_finished_game_is_passed_and_scored() -> None:
     talk = finished()
     before = talk.state
     assert talk.say("genmove white") == "pass"
@@ -224,7 +224,7 @@ def test_gogui_is_told_the_rules() -> None:
     assert talk.say("gogui-interrupt") == ""
 
 
-def test_showboard() -> None:
+def test_showboard_draws_the_board() -> None:
     talk = Talk()
     talk.say("play b F5")
     rows = talk.raw("showboard").split("\n")
@@ -233,7 +233,7 @@ def test_showboard() -> None:
     assert rows[11] == "X black 4, O white 1, white to move"
 
 
-def test_hints() -> None:
+def test_hints_are_listed() -> None:
     talk = Talk(level=4)
     assert talk.say("desdaemon-hint") == "D3 +10 4@100% d3"
     assert len(talk.say("desdaemon-hint 3").split("\n")) == 3
@@ -246,7 +246,7 @@ def test_hints() -> None:
 
 
 @pytest.mark.parametrize("line", ["time_settings 0 0 0", "time_settings 0 1 0", "time_settings 600 30 0"])
-def test_no_clock(line: str) -> None:
+def test_a_game_without_a_clock_has_no_limit(line: str) -> None:
     talk = Talk()
     talk.say("time_settings 1 0 0")
     talk.say(line)
@@ -266,7 +266,7 @@ def test_no_clock(line: str) -> None:
         (["time_settings 600 0 0", "time_left b -1 0"], 1),
     ],
 )
-def test_time_for_a_move(lines: list[str], most: int) -> None:
+def test_time_settings_limit_a_move(lines: list[str], most: int) -> None:
     talk = Talk()
     for line in lines:
         talk.say(line)
@@ -317,7 +317,7 @@ GTP_TRANSCRIPTS = [
 
 
 @pytest.mark.parametrize("name", GTP_TRANSCRIPTS)
-def test_recorded_dialogues(name: str, shared_data: Path) -> None:
+def test_recorded_dialogues_are_answered_as_recorded(name: str, shared_data: Path) -> None:
     path = shared_data / "transcripts" / name
     if not path.is_file():
         pytest.skip("the recorded dialogue is not here")
@@ -365,7 +365,7 @@ OWN_COMMANDS = {"hint_gfx", "evals", "ownerboard"}
 # Pipes
 
 
-def test_a_process_that_talks_gtp() -> None:
+def test_the_program_speaks_gtp() -> None:
     done = converse(b"1 name\r\ngenmove b\n\nundo\nquit\nname\n", "-gtp")
     assert (done.stdout, done.stderr, done.returncode) == (b"=1 desdaemon\n\n= D3\n\n=\n\n=\n\n", b"", 0)
 

@@ -123,7 +123,7 @@ def test_an_analysis_is_over_with_the_input() -> None:
 
 
 @pytest.mark.parametrize("form", ["lz", "kata"])
-def test_a_move_that_is_thought_about_aloud(form: str) -> None:
+def test_a_generated_move_shows_its_analysis(form: str) -> None:
     talk = Talk(level=4)
     first, *lines, played, empty, end = talk.raw(f"3 {form}-genmove_analyze b 1").split("\n")
     assert (first, played, empty, end) == ("=3", "play D3", "", "")
@@ -145,7 +145,7 @@ def test_a_move_that_is_thought_about_aloud(form: str) -> None:
         "lz-analyze b 10 allow b z9 3",
     ],
 )
-def test_streams_that_cannot_begin(line: str) -> None:
+def test_analyses_that_cannot_begin_are_refused(line: str) -> None:
     Talk().fails(line)
 
 
@@ -154,7 +154,7 @@ def test_streams_that_cannot_begin(line: str) -> None:
     st.one_of(st.none(), st.integers(0, 10**6)),
     st.lists(st.sampled_from(["ownership true", "minmoves 3", "rootInfo true", "pvVisits false"])),
 )
-def test_what_programs_ask_for(colour: str, interval: int | None, more: list[str]) -> None:
+def test_commands_that_programs_ask_for_are_known(colour: str, interval: int | None, more: list[str]) -> None:
     words = " ".join([colour, "" if interval is None else str(interval), *more]).split()
     wanted = gtp.parse_analysis(words)
     assert wanted.black == (None if not colour else colour.lower().startswith("b"))
@@ -168,7 +168,7 @@ def test_moves_are_allowed_and_avoided() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-64, 64), st.booleans()), min_size=1, max_size=20))
-def test_winning_rates(scores: list[tuple[int, bool]]) -> None:
+def test_scores_become_winning_rates(scores: list[tuple[int, bool]]) -> None:
     candidates = [AnalyzedMove(at, score, exact, 5, (at,)) for at, (score, exact) in enumerate(sorted(scores)[::-1])]
     for candidate in candidates:
         rate = gtp.win_rate(candidate)

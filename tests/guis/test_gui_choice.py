@@ -14,7 +14,7 @@ FIRST = {
 
 
 @pytest.mark.parametrize("protocol", FIRST)
-def test_by_the_first_line(protocol: str) -> None:
+def test_the_first_line_chooses_the_protocol(protocol: str) -> None:
     lines, answers = FIRST[protocol]
     whole = converse(lines, f"-{protocol}")
     assert whole.stdout.replace(b"= \n", b"=\n") == answers.replace(b"= \n", b"=\n")

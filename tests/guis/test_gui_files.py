@@ -22,7 +22,7 @@ from desdaemon.protocol.games.bases import read_games
         ("xboard", ["new", "force", *(f"usermove {move}" for move in re.findall("..", SHORT_GAME))]),
     ],
 )
-def test_in_the_languages_of_guis_too(tmp_path: Path, protocol: str, lines: list[str]) -> None:
+def test_finished_games_are_kept_in_the_protocols_of_guis_too(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     path = tmp_path / "games.ggf"
     done = converse("\n".join([*lines, ""]).encode(), f"-{protocol}", "-game-file", str(path))
     assert done.returncode == 0
@@ -50,7 +50,7 @@ def test_every_search_for_a_gui_is_written_down(tmp_path: Path, protocol: str, l
     writes_down(tmp_path, protocol, lines, searches)
 
 
-def test_loadsgf(tmp_path: Path, shared_data: Path) -> None:
+def test_loadsgf_loads_a_game(tmp_path: Path, shared_data: Path) -> None:
     path = shared_data / "transcripts" / "quarry_game.sgf"
     if not path.is_file():
         pytest.skip("the recorded game is not here")

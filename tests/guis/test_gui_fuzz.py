@@ -21,7 +21,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("protocol", LINES)
 @settings(max_examples=40, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_a_thousand_lines_of_a_gui(protocol: str, seed: int) -> None:
+def test_a_thousand_random_lines_of_a_gui_do_no_harm(protocol: str, seed: int) -> None:
     talk(protocol, seed)
 
 
@@ -29,7 +29,7 @@ def test_a_thousand_lines_of_a_gui(protocol: str, seed: int) -> None:
 @pytest.mark.parametrize("protocol", LINES)
 @settings(max_examples=400, **QUIET)  # type: ignore[arg-type]
 @given(seed=SEEDS)
-def test_ten_thousand_lines_of_a_gui(protocol: str, seed: int) -> None:
+def test_ten_thousand_random_lines_of_a_gui_do_no_harm(protocol: str, seed: int) -> None:
     talk(protocol, seed)
 
 

@@ -67,19 +67,19 @@ class Talk(InProcess):
 
 
 @pytest.mark.parametrize("version", ["1", "2", "3"])
-def test_the_greeting(version: str) -> None:
+def test_the_program_greets_with_its_name(version: str) -> None:
     assert Talk().say(f"nboard {version}") == ["set myname desdaemon"]
 
 
 @pytest.mark.parametrize("move", ["F5", "f5", "F5//4.798", "F5/1.16/0.2", "F5/1.16", "F5 1.16 0.2", "f5/ -2.34 / 0.2"])
 @pytest.mark.parametrize("word", ["move ", ""])
-def test_moves(word: str, move: str) -> None:
+def test_moves_are_played(word: str, move: str) -> None:
     talk = Talk()
     assert talk.say(word + move) == []
     assert talk.session.game.moves == [parse_move("F5")]
 
 
-def test_passes_played_and_left_out() -> None:
+def test_passes_may_be_played_or_left_out() -> None:
     boards = []
     for explicit in (True, False):
         talk = Talk()
@@ -136,7 +136,7 @@ def test_refusals_change_nothing(line: str, named: str) -> None:
     assert named in talk.refused(line)
 
 
-def test_a_game_with_its_history_and_clocks() -> None:
+def test_a_game_comes_with_its_history_and_clocks() -> None:
     talk = Talk()
     talk.say(
         "set game (;GM[Othello]PB[a]PW[b]TI[5:00//02:00]BO[8 " + START[:64] + " X]B[F5//4.5]W[D6/1.16/0.25]B[C3//1];)"
@@ -169,7 +169,7 @@ def test_a_game_with_its_history_and_clocks() -> None:
         ("15:00,N0//02:00,N1", 900_000, 0),
     ],
 )
-def test_clocks_in_ggf(text: str, main: float, increment: float) -> None:
+def test_clocks_are_read_from_ggf(text: str, main: float, increment: float) -> None:
     record = parse_ggf(f"(;GM[Othello]TI[{text}];)")
     assert record.black_clock == record.white_clock == (main, increment)
     record = parse_ggf(f"(;GM[Othello]TB[{text}]TW[7];)")
@@ -224,7 +224,7 @@ class Exact(FakeSearcher):
         return result._replace(lines=(result.lines[0]._replace(score=score, lower=score, upper=score),))
 
 
-def test_values_are_black_s() -> None:
+def test_values_are_seen_from_black() -> None:
     cells = referee.random_position(5, 53)
     player, opponent = referee.to_bits(cells)
     squares = "".join("*" if player >> at & 1 else "O" if opponent >> at & 1 else "-" for at in range(64))
@@ -248,7 +248,7 @@ def test_learning_says_that_there_is_no_book() -> None:
     ("request_", "ending"),
     [(b"hint 4\n", b""), (b"analyze\n", b"stop\n"), (b"hint 4\n", b"set depth 3\n"), (b"hint 4\n", b"move F5//1\n")],
 )
-def test_what_ends_an_endless_hint(request_: bytes, ending: bytes) -> None:
+def test_lines_that_change_the_game_end_an_endless_hint(request_: bytes, ending: bytes) -> None:
     with Live("-nboard", "-depth", str(ENDLESS_DEPTH)) as live:
         live.send(b"ping 1\n" + request_)
         live.until(b"is analysing\n")
@@ -279,7 +279,7 @@ def test_a_ping_does_not_wait_for_the_engine() -> None:
 
 
 @pytest.mark.parametrize("name", ["nboard_human_analyze_learn.txt", "nboard_selfplay.txt"])
-def test_recorded_dialogues(name: str, shared_data: Path) -> None:
+def test_recorded_dialogues_are_answered_as_recorded(name: str, shared_data: Path) -> None:
     path = shared_data / "transcripts" / name
     if not path.is_file():
         pytest.skip("the recorded dialogue is not here")
@@ -312,7 +312,7 @@ def test_recorded_dialogues(name: str, shared_data: Path) -> None:
     assert referee.to_bits(cells) == talk.session.game.position[:2]
 
 
-def test_a_game_that_the_real_program_saved(shared_data: Path) -> None:
+def test_a_game_saved_by_nboard_is_read(shared_data: Path) -> None:
     path = shared_data / "transcripts" / "nboard_game.ggf"
     if not path.is_file():
         pytest.skip("the recorded game is not here")
@@ -351,7 +351,7 @@ def test_hints_of_the_book_come_first_and_contempt_is_the_value_of_a_draw() -> N
     assert talk.say("hint 2")[1:-1] == ["book D3 2.00 7 21", "book C4 -100.00 7 21"]
 
 
-def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
+def test_remarks_about_a_book_reach_nboard() -> None:
     with Live("-nboard", "-book-file", "/nowhere/book.dat") as live:
         live.send(b"nboard 2\nping 1\n")
         seen = live.until(b"/nowhere/book.dat") + live.until(b"\n")

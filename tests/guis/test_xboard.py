@@ -100,7 +100,7 @@ def test_the_engine_moves_second_after_new_and_first_after_go() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["P@f5", "p@F5", "f5", "F5", "usermove P@f5", "usermove f5"])
-def test_moves_in_several_forms(spelling: str) -> None:
+def test_moves_are_read_in_several_forms(spelling: str) -> None:
     talk = Talk()
     assert talk.say("force", spelling) == []
     assert talk.board == "---------------------------OX------XXX-------------------------- O"
@@ -115,7 +115,7 @@ def test_illegal_moves_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("explicit", [True, False])
-def test_passes_are_said_or_left_out(explicit: bool) -> None:
+def test_passes_may_be_said_or_left_out(explicit: bool) -> None:
     talk = Talk()
     assert talk.say("force", "setboard 8/8/8/8/8/8/8/pP6 w - - 0 1") == []
     assert talk.board == "OX" + 62 * "-" + " X"
@@ -165,7 +165,7 @@ def test_a_board_that_is_set_up_while_the_engine_plays_is_played_on() -> None:
     assert talk.say("force", "setboard 8/8/8/8/8/8/8/pP6 b - - 0 1") == []
 
 
-def test_clocks() -> None:
+def test_clocks_are_followed() -> None:
     talk = Talk()
     talk.say("level 0 0:04 0", "time 400", "otim 399")
     assert {black: clock.left for black, clock in talk.session.clocks.items()} == {True: 4000, False: 3990}
@@ -189,7 +189,7 @@ def test_clocks() -> None:
     ("text", "terms"),
     [("0 5 0", (0, 300_000, 0)), ("40 0:30 .5", (40, 30_000, 500)), ("0 1:05 12", (0, 65_000, 12_000))],
 )
-def test_level(text: str, terms: tuple[int, float, float]) -> None:
+def test_level_sets_the_clock(text: str, terms: tuple[int, float, float]) -> None:
     assert parse_level(text) == terms
 
 
@@ -218,7 +218,7 @@ def test_thinking_is_shown_where_it_is_wanted() -> None:
     assert len(talk.say("nopost", "undo", "undo", "P@f5")) == 1
 
 
-def test_undo_and_remove() -> None:
+def test_undo_and_remove_take_moves_back() -> None:
     talk = Talk()
     talk.say("force", "f5", "d6", "c3")
     talk.say("undo")
@@ -228,7 +228,7 @@ def test_undo_and_remove() -> None:
     assert talk.say("undo") == ["Error (too few moves): undo"]
 
 
-def test_hint_and_book() -> None:
+def test_hint_and_bk_answer() -> None:
     talk = Talk()
     assert talk.say("hint") == ["Hint: P@d3"]
     assert talk.board == START
@@ -236,7 +236,7 @@ def test_hint_and_book() -> None:
 
 
 @given(st.lists(st.integers(0, 63), unique=True, max_size=60), st.integers(0, 2**64 - 1), st.booleans())
-def test_fen_round_trip(squares: list[int], colours: int, black_to_move: bool) -> None:
+def test_fen_is_written_as_it_is_read(squares: list[int], colours: int, black_to_move: bool) -> None:
     black = sum(1 << square for square in squares if colours >> square & 1)
     white = sum(1 << square for square in squares if not colours >> square & 1)
     pair = (black, white) if black_to_move else (white, black)
@@ -249,14 +249,14 @@ def test_fen_round_trip(squares: list[int], colours: int, black_to_move: bool) -
 
 
 @given(st.integers(0, 64))
-def test_drops_round_trip(move: int) -> None:
+def test_drops_are_written_as_they_are_read(move: int) -> None:
     assert parse_drop(drop_text(move)) == move
 
 
 # Lines that come while a search runs
 
 
-def test_move_now() -> None:
+def test_move_now_ends_the_search() -> None:
     with Live("-xboard", "-level", str(ENDLESS_DEPTH)) as live:
         live.send(b"new\nP@f5\n")
         live.send(b"?\n")
@@ -318,7 +318,7 @@ def test_analysis_goes_on_with_each_position_until_exit() -> None:
         assert live.end()[2] == 0
 
 
-def test_xboards_own_words(shared_data: Path) -> None:
+def test_commands_of_xboard_are_known(shared_data: Path) -> None:
     """The recorded side of the engine's opponent: each of its lines understood, each own move legal."""
     said, answered = read(shared_data / "transcripts" / "xboard_engine2.txt")
     recorded = [line.removeprefix("move ") for line in answered if line.startswith("move ")]

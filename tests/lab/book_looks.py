@@ -20,6 +20,7 @@ import numpy as np
 from synthetic_book import synthetic_book
 from toys import create_store
 
+from desdaemon.book.bench.cli import own_folder
 from desdaemon.book.book import Book
 from desdaemon.book.changes import GivenCommand
 from desdaemon.book.editing.add import fix
@@ -30,7 +31,6 @@ from desdaemon.book.errors import within
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.record import START
-from desdaemon.book.bench.cli import own_folder
 from desdaemon.book.reports.compare import merge
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.jobs import BookJobs

@@ -50,7 +50,7 @@ def run(*arguments: str, data: str = "", **environment: str) -> subprocess.Compl
 # Slips
 
 
-def test_what_is_near() -> None:
+def test_near_names_are_suggested() -> None:
     names = ["hint", "match", "analyze", "book-usage", "go"]
     assert [nearest(word, names) for word in ("hnit", "MATHC", "analise", "book-usge", "anal", "xyz", "g", "")] == [
         "hint",
@@ -136,7 +136,7 @@ def test_every_program_has_help(name: str, monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["-q", "-h"], ["help"]])
-def test_h_alone_is_help(arguments: list[str]) -> None:
+def test_the_option_h_alone_prints_help(arguments: list[str]) -> None:
     assert read_arguments(arguments).information == "help"
     assert read_arguments(["-h", "20"]).settings.hash_table_size == 20
 
@@ -161,7 +161,7 @@ def test_help_of_a_book_command_names_its_parameters(command: object) -> None:
         assert parameter.help in told
 
 
-def test_help_of_programs() -> None:
+def test_each_program_explains_its_options() -> None:
     assert "desdaemon match" in Dialogue().say("help match")
     assert {f"desdaemon {name}" for name in NAMES} <= set(
         re.findall(
@@ -175,7 +175,7 @@ def test_help_of_programs() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["5", "--mode=2"], ["5", "--mode", "2"], ["5", "-mode", "2"], ["--mode=2", "5"]])
-def test_the_mode_of_perft(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_perft_counts_in_its_mode(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perft", *arguments]) == 0
     assert capsys.readouterr().out == "1396\n"
 
@@ -189,7 +189,7 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_the_configuration_file(no_settings: Path) -> None:
+def test_options_are_read_from_the_configuration_file(no_settings: Path) -> None:
     assert configured([]).settings.level == 21
     text = 'level = 18\nn-tasks = 4\nmove-time = 2.5\nbook-file = "~/a.book"\necho = true\n[gtp]\nlevel = 12\n'
     written(no_settings, text)
@@ -220,7 +220,7 @@ def test_the_configuration_does_not_decide_whose_name_is_said(no_settings: Path)
 
 
 @pytest.mark.parametrize("text", ["level = 99\n", "level = [1]\n", "level = \n", "[text]\nlevel = 'x'\n", "\x00"])
-def test_a_configuration_that_cannot_be_used(text: str, no_settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unusable_configuration_is_named(text: str, no_settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(no_settings, text)
     with pytest.raises(UnusableFile, match=re.escape(str(no_settings))):
         configured([])

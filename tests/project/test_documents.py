@@ -18,17 +18,17 @@ def name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("document", ACTIVE, ids=name)
-def test_what_a_document_shows_is_true(document: Path, tmp_path: Path) -> None:
+def test_the_examples_of_a_document_are_true(document: Path, tmp_path: Path) -> None:
     carry_out(document, tmp_path, slow=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("document", SLOW, ids=name)
-def test_what_takes_minutes_is_true_as_well(document: Path, tmp_path: Path) -> None:
+def test_slow_examples_of_documents_are_true(document: Path, tmp_path: Path) -> None:
     carry_out(document, tmp_path, slow=True)
 
 
-def test_what_a_slow_machine_says_meanwhile_is_no_part_of_an_output() -> None:
+def test_progress_of_a_slow_machine_is_not_compared() -> None:
     meanwhile = [
         "Book new...running",
         "Book new...compile: 0 positions",
@@ -63,7 +63,7 @@ def test_every_session_is_one_that_is_carried_out(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_tables_are_not_cut(document: Path) -> None:
+def test_every_row_of_a_table_is_whole(document: Path) -> None:
     """Every table has its head and its rule, and as many cells in each row: an empty line in one makes it two."""
     for line, rows in tables(document.read_text("utf-8")):
         cells = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
@@ -72,7 +72,7 @@ def test_tables_are_not_cut(document: Path) -> None:
         assert len(set(cells)) == 1, f"{document.name}:{line}: rows with {sorted(set(cells))} bars"
 
 
-def test_links_lead_somewhere() -> None:
+def test_every_link_leads_somewhere() -> None:
     documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("book/*.md"), *ROOT.glob("protocol/*.md")]
     for document in documents:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
@@ -94,5 +94,5 @@ def test_links_lead_somewhere() -> None:
         (["a... c"], ["a... d"], False),
     ],
 )
-def test_how_outputs_are_compared(shown: list[str], printed: list[str], same: bool) -> None:
+def test_outputs_are_compared_but_for_times(shown: list[str], printed: list[str], same: bool) -> None:
     assert (difference(shown, printed) == "") == same

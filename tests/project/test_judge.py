@@ -6,7 +6,7 @@ import judge
 import referee
 
 
-def test_rules() -> None:
+def test_the_judge_knows_the_rules() -> None:
     for seed in range(3):
         for board in judge.walk(random.Random(seed)):
             cells = referee.from_bits(*board)
@@ -17,14 +17,14 @@ def test_rules() -> None:
                 assert judge.play(board, square) == referee.to_bits(referee.play(cells, square))
 
 
-def test_scores() -> None:
+def test_the_judge_scores_finished_games() -> None:
     for board in [*judge.positions(1, 40, range(7)), *judge.strewn(2, 40, range(7))]:
         assert judge.solve(*board) == referee.solve(referee.from_bits(*board))
         scores = referee.solve_moves(referee.from_bits(*board))
         assert judge.score_of_moves(board) == scores
 
 
-def test_images() -> None:
+def test_the_judge_knows_the_eight_images() -> None:
     board = judge.positions(2, 1, [30])[0]
     expected = [referee.to_bits(image) for image in referee.symmetries(referee.from_bits(*board))]
     assert [judge.image(board, places) for places in judge.images()] == expected

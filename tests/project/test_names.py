@@ -34,7 +34,7 @@ def constants(source: str) -> dict[str, object]:
     return found
 
 
-def test_literals_are_found() -> None:
+def test_constants_of_kernels_are_found() -> None:
     source = "A, _B = 1, U(2)\nC = (3, 4)\nd = 5\nE = A + 1\nF = 'text'\n"
     assert constants(source) == {"A": 1, "B": 2, "C": (3, 4)}
 

@@ -26,7 +26,7 @@ def test_the_notebook_shows_what_it_says() -> None:
         assert cell["outputs"] == outputs, "".join(cell["source"])
 
 
-def test_the_notebook_is_one() -> None:
+def test_the_notebook_is_a_valid_file() -> None:
     """As Jupyter's format 4 has it."""
     notebook = json.loads(NOTEBOOK.read_text("utf-8"))
     assert (notebook["nbformat"], sorted(notebook)) == (4, ["cells", "metadata", "nbformat", "nbformat_minor"])

@@ -12,7 +12,7 @@ FILES = sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)})
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_what_needs_posix_says_so(path: Path) -> None:
+def test_tests_that_need_posix_are_marked(path: Path) -> None:
     assert unmarked(path) == [], f"{path.name}: @pytest.mark.posix is missing"
 
 

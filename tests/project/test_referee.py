@@ -54,7 +54,7 @@ def test_illegal_moves_are_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", [1, 2])
-def test_perft(mode: int) -> None:
+def test_perft_is_the_known_one(mode: int) -> None:
     assert [referee.perft(referee.start(), depth, mode) for depth in range(1, 7)] == [
         4,
         12,
@@ -74,7 +74,7 @@ def test_perft_counts_a_finished_game_once_and_a_pass_as_the_mode_says() -> None
     assert referee.legal_moves(referee.passed(must_pass)) == [referee.square("c1")]
 
 
-def test_positions_of_the_opening() -> None:
+def test_positions_of_the_opening_are_the_known_ones() -> None:
     assert [referee.count_positions(depth) for depth in range(7)] == [1, 1, 3, 14, 60, 322, 1773]
     assert referee.count_positions(5, 2) == referee.count_positions(5, 3) == 322
 

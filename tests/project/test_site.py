@@ -22,7 +22,7 @@ def test_every_note_is_in_the_index_once() -> None:
     assert sorted(["index.md", *named]) == sorted(path.name for path in notes.glob("*.md"))
 
 
-def test_the_reference_names_what_there_is() -> None:
+def test_the_reference_names_existing_things() -> None:
     from importlib import import_module
 
     for name in re.findall(r"^::: (\S+)$", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.MULTILINE):

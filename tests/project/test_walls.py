@@ -67,7 +67,7 @@ def test_no_more_names_cross_a_wall(wall: tuple[str, str]) -> None:
     assert len({module for module, _ in crossed}) <= modules, shown
 
 
-def test_names_are_counted() -> None:
+def test_names_through_a_wall_are_counted() -> None:
     assert ("desdaemon.engine.search", "Searcher") in crossing("core", "engine")
     assert not crossing("core", "server")
 

@@ -34,7 +34,7 @@ def test_names_scores_and_marks_stand_beside_moves(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["f5d6x, c3d3", "f5d6c3; d3c4x", "f5d6 | c3 x", "f5d6, d6c3 Tiger", "f5, zz; d6"])
-def test_a_line_with_a_wrong_part_is_no_half_of_a_game(text: str) -> None:
+def test_a_line_with_a_wrong_part_is_refused_whole(text: str) -> None:
     games, complaints = read(f"f5d6c3\n{text}\nf5f6\n", "x.txt")
     assert games[-1] == "F5F6"
     assert "F5D6" not in games[1:-1]
@@ -48,7 +48,7 @@ def test_lists_of_lists_in_json_are_games() -> None:
 
 
 @pytest.mark.parametrize("text", ["Ｆ５", "ｆ５", " f5 "])  # noqa: RUF001
-def test_one_move_may_be_full_width(text: str) -> None:
+def test_moves_may_be_full_width(text: str) -> None:
     assert parse_move(text) == parse_move("f5")
     dialogue = Dialogue()
     dialogue.say(text)

@@ -146,7 +146,7 @@ GOOD = {
         ("pgn", '[Event "y"]\n\n1. F5 (1. D3 D6 2. C3 *\n\n', "a variation has no end: expected )"),
     ],
 )
-def test_what_lacks_its_end_does_not_take_the_next_game_with_it(format: str, broken: str, lost: str) -> None:
+def test_an_unfinished_game_does_not_take_the_next_one(format: str, broken: str, lost: str) -> None:
     good = GOOD[format]
     if "not a square" in lost:
         broken = "(;GM[2];B[fe;W[df])\n"
@@ -168,7 +168,7 @@ def test_a_game_is_known_by_its_first_property(root: str) -> None:
     assert [line.split(": ")[1] for line in complaints] == ["game 1, line 1", "game 2, line 2"]
 
 
-def test_a_quoted_game_is_no_game() -> None:
+def test_a_game_within_quotes_is_left_out() -> None:
     assert read("(;GM[2]C[as in (;GM[2\\];B[fe\\]) ];B[fe];W[df])", "x.sgf") == (["F5D6"], [])
     assert read("1. F5 D6 33-31\n\n1. D3 C3 *", "x.pgn") == (["F5D6", "D3C3"], [])
 
@@ -241,13 +241,13 @@ def test_other_games_are_refused_in_a_line(format: str, text: str, reason: str) 
         ("txt", "\uff26\uff15\uff24\uff16\uff23\uff13\u3000\uff44\uff13\uff43\uff14"),
     ],
 )
-def test_forms_that_others_write(format: str, text: str) -> None:
+def test_games_are_read_as_others_write_them(format: str, text: str) -> None:
     record = parse_game(text, format)
     assert moves_of(record) == MAIN_LINE
     assert board_text(record.initial) == board_text(parse_game("F5", "txt").initial)
 
 
-def test_several_games_of_othello_quest() -> None:
+def test_several_games_of_othello_quest_are_read() -> None:
     games = [{"players": [{"name": name}], "position": {"moves": [{"m": "f5"}, {"m": "-"}]}} for name in ("Ann", "Bob")]
     spoilt = {"players": [], "discs": 12}
     for text in (json.dumps([games[0], spoilt, games[1]]), "\n".join(map(json.dumps, (games[0], spoilt, games[1])))):
@@ -277,7 +277,7 @@ def exported(moves: object, variant: object = "flipello", **more: object) -> str
     return json.dumps({**game, "players": players, "moves": moves, **more})
 
 
-def test_games_of_playstrategy(tmp_path: Path) -> None:
+def test_games_of_playstrategy_are_read(tmp_path: Path) -> None:
     white = {"white": {"user": {"name": "Ann"}}, "black": {"user": {"name": "Bob"}}}
     lines = [
         exported(FAIRY),
@@ -360,7 +360,7 @@ def test_a_byte_order_mark_is_no_part_of_a_game(format: str, name: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 @pytest.mark.parametrize("format", FILES)
-def test_utf_16_is_named(format: str, encoding: str) -> None:
+def test_a_file_in_utf_16_is_told(format: str, encoding: str) -> None:
     data = ("\ufeff" if encoding == "utf-16-be" else "").encode(encoding) + FILES[format].decode().encode(encoding)
     for name in (f"x.{format}", "x"):
         with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
@@ -371,7 +371,7 @@ def test_utf_16_is_named(format: str, encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("format", FILES)
-def test_utf_16_without_its_mark_is_named(format: str, encoding: str) -> None:
+def test_a_file_in_utf_16_without_its_mark_is_told(format: str, encoding: str) -> None:
     data = FILES[format].decode().encode(encoding)
     for name in (f"x.{format}", "x"):
         with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
@@ -399,7 +399,7 @@ def test_an_sgf_file_names_its_character_set(charset: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["sgf", "ggf", "pgn", "ndjson", "edx", "wtb"])
-def test_names_hold_nothing_that_a_terminal_obeys(format: str, tmp_path: Path) -> None:
+def test_names_hold_no_control_characters(format: str, tmp_path: Path) -> None:
     """An escape sequence in a name could write over the lines of other games."""
     name = "A\x1b[2Jnn\x9b1m"
     path = tmp_path / f"x.{format}"
@@ -433,7 +433,7 @@ def test_a_name_over_two_lines_is_one_name() -> None:
         ("pgn", '[Result "99-0"]\n\n1. F5'),
     ],
 )
-def test_a_result_that_cannot_be_is_none(format: str, text: str, tmp_path: Path) -> None:
+def test_an_impossible_result_is_left_out(format: str, text: str, tmp_path: Path) -> None:
     (game,) = parse_games(text.encode(), f"x.{format}")
     assert game.result is None
     assert write_games(str(tmp_path / "x.wtb"), [game]) == 1
@@ -458,7 +458,7 @@ def test_packed_files_are_read(format: str, kind: str, tmp_path: Path) -> None:
         assert next(read_games(str(packed))).record.black == "Ann"
 
 
-def test_packed_files_that_cannot_be_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_packed_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.pgn.gz"
     path.write_bytes(gzip.compress(FILES["pgn"])[:-9])
     with pytest.raises(BadInput, match="cannot be unpacked"):
@@ -770,7 +770,7 @@ def test_moves_are_read_alike_in_files_commands_and_requests(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["33-31", "12", "1. f5 zz", "f5 d6: zz"])
-def test_what_has_no_moves_is_no_line(text: str) -> None:
+def test_a_text_without_moves_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         parse_moves(text)
 
@@ -815,7 +815,7 @@ STAND_INS = {
 
 @pytest.mark.parametrize("format", [*BASE_FORMATS, "ndjson", "jou"])
 @pytest.mark.parametrize("reason", STAND_INS)
-def test_what_stands_in_the_place_of_a_file_is_named(format: str, reason: str, tmp_path: Path) -> None:
+def test_pages_and_pointers_in_place_of_a_file_are_named(format: str, reason: str, tmp_path: Path) -> None:
     base = tmp_path / f"x.{'wtb' if format == 'jou' else format}"
     write_games(str(tmp_path / "x.wtb"), [FileGame(parse_game("f5d6c3", "txt"))])
     (tmp_path / f"x.{format}").write_bytes(STAND_INS[reason])

@@ -44,7 +44,7 @@ def moves_of(game: GameRecord) -> list[int]:
 # The bytes of WTHOR
 
 
-def test_wthor_bytes() -> None:
+def test_a_wthor_base_has_the_documented_bytes() -> None:
     base = wthor.parse(BASE, "x.wtb")
     assert base.header == wthor.WthorHeader((2026, 2, 24), 2, 1977, 8, 24)
     assert base.games[1] == wthor.WthorGame(bytes(OPENING), 34, 33, 1, 2, 3)
@@ -67,7 +67,7 @@ def test_wthor_bytes() -> None:
         (BASE[:25] + b"\0" + BASE[26:], '"x.wtb": offset 26: game 1, move 3 is 33: expected 0, since the game ended'),
     ],
 )
-def test_files_that_are_no_wthor_base(data: bytes, line: str) -> None:
+def test_files_that_are_no_wthor_base_are_refused(data: bytes, line: str) -> None:
     with pytest.raises(BadInput) as error:
         wthor.parse(data, "x.wtb")
     assert str(error.value).startswith(line)
@@ -84,7 +84,7 @@ def test_an_illegal_move_is_named_with_its_game_and_offset() -> None:
         list(parse_games(second, "x.wtb"))
 
 
-def test_every_game_of_the_real_bases(shared_data: Path) -> None:
+def test_the_real_bases_have_their_number_of_games(shared_data: Path) -> None:
     """All 191,914 games, byte for byte; the names; and the results of a year by the referee of this project's rules."""
     games = 0
     for path in sorted((shared_data / "wthor").glob("*.wtb")):
@@ -126,7 +126,7 @@ def refused_or_read(data: bytes, name: str) -> None:
 
 
 @pytest.mark.parametrize("format", BASE_FORMATS)
-def test_what_is_written_is_read(format: str, tmp_path: Path) -> None:
+def test_written_games_are_read_back(format: str, tmp_path: Path) -> None:
     path = str(tmp_path / f"base.{format}")
     games = [*file_games(12), FileGame(with_pass(), 13, "Open", "1997")]
     assert write_games(path, games) == 13
@@ -142,7 +142,7 @@ def test_what_is_written_is_read(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["ggf", "sgf", "pgn", "wtb"])
-def test_the_result_of_a_game_that_was_not_played_out(format: str, tmp_path: Path) -> None:
+def test_an_unfinished_game_keeps_its_result(format: str, tmp_path: Path) -> None:
     path = str(tmp_path / f"base.{format}")
     results = [-64, -12, 0, 4, None]
     write_games(path, [FileGame(plain(3, 20), result=result) for result in results])
@@ -151,7 +151,7 @@ def test_the_result_of_a_game_that_was_not_played_out(format: str, tmp_path: Pat
 
 @given(main=st.integers(0, 10**7), increment=st.integers(0, 10**5), other=st.integers(0, 10**6))
 @settings(max_examples=50, deadline=None)
-def test_clocks_in_ggf(main: int, increment: int, other: int) -> None:
+def test_clocks_of_ggf_are_read(main: int, increment: int, other: int) -> None:
     game = plain(1, 5)._replace(black_clock=ClockTerms(main, increment), white_clock=ClockTerms(other, increment))
     read = next(parse_games(ggf_text(game, "").encode(), "x.ggf")).record
     for found, told in ((read.black_clock, game.black_clock), (read.white_clock, game.white_clock)):
@@ -171,7 +171,7 @@ def test_games_are_added_to_a_base(format: str, tmp_path: Path) -> None:
         assert read[4].event == "Open"
 
 
-def test_games_of_nameless_players_stay_so(tmp_path: Path) -> None:
+def test_nameless_players_stay_nameless(tmp_path: Path) -> None:
     path = tmp_path / "base.wtb"
     path.write_bytes(
         wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 9, 5, 6)], wthor.WthorHeader((2026, 1, 1), 1))
@@ -200,7 +200,7 @@ def test_the_names_of_a_base_are_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["txt", "ggf", "sgf", "pgn", "edx"])
-def test_games_from_other_boards(format: str, tmp_path: Path) -> None:
+def test_games_from_other_boards_keep_their_start(format: str, tmp_path: Path) -> None:
     path = str(tmp_path / f"base.{format}")
     game = random_game(3, 20, parse_board(OTHER_START))._replace(black="a", white="b")
     write_games(path, [FileGame(game)] * 2)
@@ -225,7 +225,7 @@ def test_the_content_tells_the_format_where_the_name_does_not(format: str, tmp_p
 
 
 @pytest.mark.parametrize("format", ["ggf", "sgf", "pgn", "txt"])
-def test_a_bad_game_among_good_ones(format: str, tmp_path: Path) -> None:
+def test_a_bad_game_leaves_the_good_ones(format: str, tmp_path: Path) -> None:
     """The line names game and line, and the others are read."""
     path = tmp_path / f"base.{format}"
     write_games(str(path), file_games(3))
@@ -253,13 +253,13 @@ def test_an_unfinished_ggf_game_is_no_part_of_the_next() -> None:
     assert lines[0].startswith('"x.ggf": game 2, line 2: ')
 
 
-def test_variations_and_comments_in_sgf() -> None:
+def test_variations_and_comments_of_sgf_are_passed_over() -> None:
     text = "(;GM[2]SZ[8]C[a ) and a \\] (;]\n;B[fe](;W[df])\n(;W[ff]))\n(;GM[2];B[fe])"
     games = list(parse_games(text.encode(), "x.sgf"))
     assert [[played.move for played in game.record.moves] for game in games] == [parse_moves("f5d6"), parse_moves("f5")]
 
 
-def test_what_a_file_says_about_a_game() -> None:
+def test_a_game_keeps_players_date_and_event() -> None:
     ggf = b"(;GM[Othello]PC[GGS/os]DT[2003.12.15_12:33:18.MST]PB[a]PW[b]RE[-6.000:r]B[F5];)"
     assert next(parse_games(ggf, "x.ggf"))[2:5] == ("GGS/os", "2003-12-15", -6)
     sgf = b"(;GM[2]EV[Cup]DT[2021-05]RE[W+12];B[fe])"
@@ -279,7 +279,7 @@ def test_junk_is_read_or_refused_in_a_line(name: str, data: bytes) -> None:
     refused_or_read(data, name)
 
 
-def test_edax_bytes() -> None:
+def test_a_base_of_edax_has_the_documented_bytes() -> None:
     """The places of the fields, in a game put together by hand."""
     game = bytearray(160)
     game[0:16] = struct.pack("<QQ", *START[:2])
@@ -294,7 +294,7 @@ def test_edax_bytes() -> None:
     assert edx.to_bytes(edx.parse(bytes(game), "x.edx")[1]) == bytes(game)
 
 
-def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+def test_unreadable_and_unwritable_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="No such file or directory"):
         list(read_games(str(tmp_path / "none.wtb")))
     with pytest.raises(BadInput, match="expected a regular file"):

@@ -23,7 +23,7 @@ DATE = "2026-01-31 12:00:00"
 @pytest.mark.parametrize("format", FORMATS)
 @given(seed=st.integers(0, 10**6), plies=st.integers(0, 70), other=st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_what_is_written_is_read(format: str, seed: int, plies: int, other: bool) -> None:
+def test_written_games_are_read_back(format: str, seed: int, plies: int, other: bool) -> None:
     game = random_game(seed, plies, parse_board(OTHER_START) if other else START)
     read = parse_game(game_text(game, format, DATE), format)
     assert read.initial == game.initial
@@ -44,7 +44,7 @@ def test_passes_may_be_left_out(format: str) -> None:
     assert parse_game(text, format).moves == game.moves
 
 
-def test_forms() -> None:
+def test_games_are_written_in_each_format() -> None:
     game = random_game(1, 5)
     assert game_text(game, "txt", DATE).strip().isalnum()
     assert "BO[8 -------- -------- -------- ---O*--- ---*O--- -------- -------- -------- *]B[" in game_text(
@@ -71,12 +71,12 @@ def test_forms() -> None:
         ("ggf", "1 (;GM[Othello]B[f5//1]W[d6/-1.5/0.3];) (;GM[Othello]B[D3];)", "F5D6"),
     ],
 )
-def test_what_others_write(format: str, text: str, moves: str) -> None:
+def test_games_of_other_programs_are_read(format: str, text: str, moves: str) -> None:
     record = parse_game(text, format)
     assert "".join(referee.name(played.move) for played in record.moves) == moves
 
 
-def test_what_xboard_saves() -> None:
+def test_games_saved_by_xboard_are_read() -> None:
     """Its White moves first; a pass is two dashes, the discs are as they were dropped."""
     text = (
         '[Event "Computer Chess Game"]\n[White "first"]\n[Black "second"]\n[Result "1-0"]\n[Variant "othello"]\n'
@@ -111,7 +111,7 @@ def test_what_xboard_saves() -> None:
         ("ggf", "(;GM[Othello]B[F5]"),
     ],
 )
-def test_what_cannot_be_read(format: str, text: str) -> None:
+def test_unreadable_games_are_refused(format: str, text: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_game(text, format)
     assert "\n" not in str(caught.value)
@@ -120,7 +120,7 @@ def test_what_cannot_be_read(format: str, text: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 @given(text=st.text(alphabet='(;)[]\\ABWGM2FENfed5671.\n{}"*-/ ', max_size=120))
 @settings(max_examples=200, deadline=None)
-def test_any_text_at_all(format: str, text: str) -> None:
+def test_any_text_is_games_or_refused(format: str, text: str) -> None:
     try:
         record = parse_game(text, format)
     except BadInput:
@@ -128,7 +128,7 @@ def test_any_text_at_all(format: str, text: str) -> None:
     assert record.final
 
 
-def test_properties() -> None:
+def test_properties_of_a_tree_are_read() -> None:
     (game,) = trees("x (;GaMe[2] AB [aa]\n[bb];B[c\\]](;W[dd])(;W[ee]))", escapes=True)
     assert game.start == 2
     assert game.properties == [("GM", "2"), ("AB", "aa"), ("AB", "bb"), ("B", "c]"), ("W", "dd")]
@@ -138,7 +138,7 @@ def test_properties() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_save_and_load(format: str, tmp_path: Path) -> None:
+def test_a_saved_game_is_loaded(format: str, tmp_path: Path) -> None:
     file = tmp_path / f"game.{format.upper()}"
     dialogue = Dialogue()
     dialogue.say("play f5d6c3d3c4")
@@ -162,7 +162,7 @@ def test_save_and_load(format: str, tmp_path: Path) -> None:
         ("save /nowhere/at/all.sgf", "No such file or directory\n"),
     ],
 )
-def test_files_that_cannot_be_used(line: str, expected: str) -> None:
+def test_unusable_files_are_named(line: str, expected: str) -> None:
     assert expected in Dialogue().refused(line)
 
 

@@ -30,7 +30,7 @@ def only(text: str) -> Any:
     return found[0]
 
 
-def test_the_dialogue_of_the_login() -> None:
+def test_the_login_is_read() -> None:
     assert [only(text) for text in SAMPLES[:4]] == [
         ggs.Prompt("login"),
         ggs.Prompt("password"),
@@ -45,7 +45,7 @@ def test_a_prompt_needs_no_end_of_its_line(text: str) -> None:
     assert len(messages(f"{text} or so\n".encode(), [len(text), len(text) + 2])) == 1
 
 
-def test_requests_and_matches() -> None:
+def test_requests_and_matches_are_read() -> None:
     asked = only(SAMPLES[4])
     assert (asked.id, asked.open, asked.challenger, asked.opponent, asked.rated) == (".8", True, "alice", "bob", False)
     assert asked.clock == ggs.ServerClock(60_000, 0, 120_000)
@@ -58,7 +58,7 @@ def test_requests_and_matches() -> None:
     assert (ended.begins, ended.result, ended.archive) == (False, -64, ".1234")
 
 
-def test_a_board() -> None:
+def test_a_board_is_read() -> None:
     found = only(UPDATE)
     assert found == ggs.ServerBoard(
         ".5.1",
@@ -75,7 +75,7 @@ def test_a_board() -> None:
     assert (joined.joined, joined.last, joined.position) == (True, None, found.position)
 
 
-def test_a_match_of_a_tournament() -> None:
+def test_a_match_of_a_tournament_is_known() -> None:
     begun = only("/os: + match .9 2544 alice 2505 bob s8r20 T\nREADY\n")
     assert begun == ggs.ServerMatch(".9", True, ("alice", "bob"), ggs.GameType(synchro=True, discs=20))
     ended = only("/os: - match .9 2544 alice 2505 bob s8r20 T +2.00 .82726\nREADY\n")
@@ -85,7 +85,7 @@ def test_a_match_of_a_tournament() -> None:
 
 
 @pytest.mark.parametrize("rating", ["-35.2", "-35", "+0.0", "2544.3@80.0", "?"])
-def test_a_rating_may_be_anything(rating: str) -> None:
+def test_any_rating_is_read(rating: str) -> None:
     found = only(UPDATE.replace("1720.0", rating))
     assert [side.name for side in found.sides] == ["alice", "bob"]
     assert isinstance(only(f"/os: + match .5 {rating} alice 1720.0 bob 8 U\nREADY\n"), ggs.ServerMatch)
@@ -115,7 +115,7 @@ def test_a_move_that_cannot_be_read_leaves_the_board() -> None:
     assert only(UPDATE.replace("d6/-1.25/3.47", "d6/best/3.47")) == only(UPDATE)._replace(last=None)
 
 
-def test_the_end_of_a_board_and_adjourned_matches() -> None:
+def test_ended_boards_and_adjourned_matches_are_read() -> None:
     text = "/os: end .31.1 ( alice vs. bob ) +2.00"
     assert only(f"{text}\nREADY\n") == ggs.BoardEnd(".31.1", text)
     listed = only("/os: stored 2\n|.82726 match alice bob s8r20 .5\n| .82730 x\n|no .9\n|\nREADY\n")
@@ -132,7 +132,7 @@ def test_the_last_words_of_a_connection_are_heard(text: str) -> None:
     assert blocks.end() == []
 
 
-def test_records_complaints_and_the_rest() -> None:
+def test_records_complaints_and_other_lines_are_read() -> None:
     assert only(SAMPLES[10]) == ggs.Records(("(;GM[Othello]PB[alice];)", "(;GM[Othello]PB[bob];)"))
     assert only(SAMPLES[11]) == ggs.Complaint("/os: error .5 not found")
     assert only(SAMPLES[12]) == ggs.Words("alice: hello")
@@ -149,7 +149,7 @@ def test_a_long_line_and_a_long_block_are_cut() -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "s8r", "8x", "", "8" * 99, "r18", "8r123"])
-def test_what_is_no_type(text: str) -> None:
+def test_wrong_types_of_matches_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
         ggs.parse_type(text)
 
@@ -202,7 +202,7 @@ def test_any_board_is_read(
 
 
 @given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=8))
-def test_any_bytes_cut_anywhere_say_the_same(data: bytes, cuts: list[int]) -> None:
+def test_bytes_are_read_alike_however_they_are_cut(data: bytes, cuts: list[int]) -> None:
     assert messages(data, cuts) == messages(data)
 
 

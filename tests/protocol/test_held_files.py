@@ -158,7 +158,7 @@ def test_names_that_no_file_has_on_windows_are_refused(
         *("aux2.book", "console", "com10.book", "null", "a.nul", "../a.book", "Bücher/Größe 8.book"),
     ],
 )
-def test_other_names_are_not(windows: ModuleType, name: str) -> None:
+def test_ordinary_names_are_taken_on_windows(windows: ModuleType, name: str) -> None:
     assert windows.names_file(name)
 
 

@@ -30,7 +30,7 @@ OPENING = "---------------------------OX------XO---------------------------"
 
 
 @given(st.integers(0, 63))
-def test_squares(square: int) -> None:
+def test_squares_are_read_and_written(square: int) -> None:
     name = referee.name(square)
     assert move_text(square) == name
     for spelling in (name, name.lower(), f" {name} ", f"P@{name}", f"p@{name.lower()}"):
@@ -38,20 +38,20 @@ def test_squares(square: int) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["pa", "ps", "pass", "@@@@", "p@@@", "PA", "PS", "Pass", "P@@@"])
-def test_passes(spelling: str) -> None:
+def test_passes_are_read_in_every_form(spelling: str) -> None:
     assert parse_move(spelling) == rules.PASS
     assert parse_moves(f"f5{spelling}d6") == [37, rules.PASS, 43]
     assert parse_moves(f"f5 {spelling} d6") == [37, rules.PASS, 43]
 
 
 @pytest.mark.parametrize("text", ["", "f", "f9", "i1", "f5x", "f5d6", "5f", "p", "pax", "@@", "f५"])
-def test_what_is_no_move(text: str) -> None:
+def test_wrong_moves_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="expected"):
         parse_move(text)
 
 
 @given(st.lists(st.one_of(st.integers(0, 63), st.just(rules.PASS))), st.sampled_from(["", " ", ", ", "\t"]))
-def test_lines_of_play(moves: list[int], between: str) -> None:
+def test_lines_of_play_are_read_in_every_form(moves: list[int], between: str) -> None:
     assert parse_moves(moves_text(moves)) == moves
     assert parse_moves(between.join(map(move_text, moves))) == moves
 
@@ -66,7 +66,7 @@ def test_any_text_is_moves_or_bad_input(text: str) -> None:
 
 
 @given(SEEDS, st.integers(0, 60), st.booleans())
-def test_boards(seed: int, plies: int, black: bool) -> None:
+def test_boards_are_read_in_every_form(seed: int, plies: int, black: bool) -> None:
     position = Position(*referee.to_bits(referee.random_position(seed, plies)), black)
     text = board_text(position)
     assert parse_board(text) == position
@@ -92,7 +92,7 @@ def fen(position: Position) -> str:
     return "/".join(ranks) + f"[PPPppp] {'b' if position.black_to_move else 'w'} - - 0 1"
 
 
-def test_the_opening_as_text() -> None:
+def test_the_opening_is_written_as_text() -> None:
     assert parse_board(OPENING + " X") == START
     assert parse_board("8/8/8/3Pp3/3pP3/8/8/8 b - - 0 1") == START
     assert board_text(START) == OPENING + " X"
@@ -118,7 +118,7 @@ def test_the_opening_as_text() -> None:
         ("8/8/8/8/3Pp3/3pP3/8/8/8 b", "9 ranks"),
     ],
 )
-def test_what_is_no_board(text: str, problem: str) -> None:
+def test_wrong_boards_are_refused(text: str, problem: str) -> None:
     with pytest.raises(BadInput, match=problem) as caught:
         parse_board(text)
     assert "expected" in str(caught.value)
@@ -133,7 +133,7 @@ def test_any_text_is_a_board_or_bad_input(text: str) -> None:
     assert position.player & position.opponent == 0
 
 
-def test_doubtful_boards() -> None:
+def test_doubts_about_a_board_are_told() -> None:
     centre = parse_board(OPENING.replace("OX", "-X") + " X")
     assert board_doubts(centre) == ["not all four centre squares hold a disc"]
     floating = parse_board("X" + OPENING[1:] + " X")
@@ -155,7 +155,7 @@ def test_an_illegal_move_is_named_with_its_place() -> None:
         play_moves(START, [rules.PASS])
 
 
-def test_problems() -> None:
+def test_problems_are_read() -> None:
     problem = parse_problem(OPENING + " X; D3:+2; c4:-1;F5:+0 ; % a remark")
     assert problem is not None
     assert problem.position == START
@@ -181,7 +181,7 @@ def test_problems() -> None:
         (OPENING + " X; Z9:+2", "is not a move"),
     ],
 )
-def test_what_is_no_problem(text: str, problem: str) -> None:
+def test_wrong_problems_are_refused(text: str, problem: str) -> None:
     with pytest.raises(BadInput, match=problem):
         parse_problem(text)
 
@@ -193,14 +193,14 @@ def test_quotes_are_short_and_printable(text: str) -> None:
     assert len(shown) < 600
 
 
-def test_problems_of_edax_that_list_no_further_move() -> None:
+def test_problems_may_list_no_further_move() -> None:
     line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; --:-127;"
     assert parse_problem(line) == parse_problem(line.replace(" --:-127;", ""))
     with pytest.raises(BadInput, match="expected MOVE:SCORE"):
         parse_problem(OPENING + " X; d3:-127;")
 
 
-def test_a_single_square_is_no_plural() -> None:
+def test_one_square_is_named_in_the_singular() -> None:
     with pytest.raises(BadInput, match='"x" has 1 square: expected 64 squares'):
         parse_board("x")
 

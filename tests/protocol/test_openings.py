@@ -45,7 +45,7 @@ def test_every_line_is_legal_and_no_name_or_position_is_there_twice() -> None:
         ("snake", "f5f6e6f4g6"),
     ],
 )
-def test_names_are_found(text: str, line: str) -> None:
+def test_an_opening_is_found_by_each_name(text: str, line: str) -> None:
     found = find_opening(text)
     assert found
     assert moves_text(found.moves) == line
@@ -63,7 +63,7 @@ def test_a_game_has_the_same_name_in_every_mirror(opening: object, symmetry: int
     assert opening_of(positions) == opening
 
 
-def test_commands() -> None:
+def test_commands_name_and_play_openings() -> None:
     dialogue = Dialogue()
     assert dialogue.say("opening") == "?\n"
     dialogue.say("play tiger")

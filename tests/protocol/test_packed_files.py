@@ -62,7 +62,7 @@ COMMANDS = (
 
 @pytest.mark.posix
 @pytest.mark.parametrize(("arguments", "typed"), COMMANDS)
-def test_no_command_is_held_up_by_one(bombs: dict[str, Path], tmp_path: Path, arguments: str, typed: str) -> None:
+def test_no_command_is_held_up_by_a_bomb(bombs: dict[str, Path], tmp_path: Path, arguments: str, typed: str) -> None:
     """In an address space of 1 GiB, which a prompt with its threads needs a third of."""
     names = {"FILE": str(bombs["games"]), "OUT": str(tmp_path / "out.txt")}
 
@@ -82,7 +82,7 @@ def test_no_command_is_held_up_by_one(bombs: dict[str, Path], tmp_path: Path, ar
 
 @pytest.mark.parametrize("kind", PACKERS)
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_people_pack_is_read(kind: str, times: int, tmp_path: Path) -> None:
+def test_files_packed_by_people_are_read(kind: str, times: int, tmp_path: Path) -> None:
     """Also several packed files one after the other, with zeros behind them."""
     text = "".join(f"f5d6c3{move}\n" for move in ("d3", "f4", "g5") * 500)
     path = tmp_path / f"games.txt.{kind}"

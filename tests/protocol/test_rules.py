@@ -37,7 +37,7 @@ def test_boards_that_no_game_reaches_follow_the_rules_too(first: int, second: in
 
 
 @given(SEEDS, PLIES)
-def test_symmetries(seed: int, plies: int) -> None:
+def test_symmetries_form_the_group_of_the_square(seed: int, plies: int) -> None:
     cells = referee.random_position(seed, plies)
     player, opponent = referee.to_bits(cells)
     images = {(rules.transform(player, s), rules.transform(opponent, s)) for s in range(8)}
@@ -63,11 +63,11 @@ def test_the_rules_are_the_same_in_every_mirror(seed: int, plies: int, symmetry:
     assert rules.legal_moves(*image) == rules.transform(rules.legal_moves(player, opponent), symmetry)
 
 
-def test_opening() -> None:
+def test_the_opening_is_that_of_the_referee() -> None:
     assert referee.to_bits(referee.start()) == rules.START
 
 
-def test_floating_discs() -> None:
+def test_discs_apart_from_others_follow_the_rules() -> None:
     player, opponent = rules.START
     assert rules.floating_discs(player | 1, opponent) == 1
     assert rules.floating_discs(player | 1 << 18, opponent) == 0

@@ -162,7 +162,7 @@ def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> No
             files.replace(tmp_path / name, b"new")
 
 
-def test_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+def test_two_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "file"
     contents = [bytes([65 + number]) * 100_000 for number in range(8)]
     threads = [
@@ -261,7 +261,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield path
 
 
-def test_whatever_is_said_goes_through_the_log(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_all_messages_go_through_the_log(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logs.message("the book is full", level="error", event="book")
     logs.message("no such file", "desdaemon serve")
     with warnings.catch_warnings():
@@ -338,7 +338,7 @@ def uses_of_standard_error(path: Path) -> Iterator[int]:
             yield node.lineno
 
 
-def test_standard_error_has_one_home() -> None:
+def test_only_one_module_writes_to_standard_error() -> None:
     found = [
         f"{name}:{line}"
         for package in ("daemon", "engine", "book", "clients", "protocol")

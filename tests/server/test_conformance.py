@@ -20,7 +20,7 @@ def moves_of(cells: referee.Cells) -> list[str]:
 # --- the envelope
 
 
-def test_ids_are_echoed(admin: Peer) -> None:
+def test_ids_come_back_as_they_were_sent(admin: Peer) -> None:
     for wanted in (0, 1, 2**64 - 1, "", "x", "ü" * 32, "a" * 64):
         assert admin.ask("ping", id=wanted)["id"] == wanted
     for bad in ("a" * 65, "ü" * 33, -1, 1.5, True, None, [1], {"a": 1}, b"x"):
@@ -53,7 +53,7 @@ def test_other_numbers_of_frames_are_answered_or_counted(admin: Peer, frames: li
             return
 
 
-def test_one_mebibyte_is_the_limit(admin: Peer) -> None:
+def test_a_message_of_one_mebibyte_is_the_longest(admin: Peer) -> None:
     def request(size: int) -> bytes:
         empty = msgpack.packb({"v": 1, "id": 7, "op": "ping", "args": {"x": b"\0" * 70_000}})
         return msgpack.packb({"v": 1, "id": 7, "op": "ping", "args": {"x": b"\0" * (70_000 + size - len(empty))}})
@@ -116,7 +116,7 @@ def analysis_is_sound(data: dict[str, Any], legal: list[str]) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_analyses(admin: Peer) -> None:
+def test_analyses_have_the_fields_of_the_contract(admin: Peer) -> None:
     legal = admin.final("legal", {"moves": "f5d6"})["moves"]
     for limits in ({"level": 2}, {"depth": 4}, {"depth": 4, "selectivity": 73}, {"nodes": 2000}, {"time_ms": 20}):
         data = admin.final("analyze", {"moves": "f5d6", "book": "ignore", **limits})
@@ -142,7 +142,7 @@ def test_solved_positions_have_the_referees_scores(admin: Peer) -> None:
         assert all(move["exact"] for move in data["moves"])
 
 
-def test_partials_of_an_analysis(admin: Peer) -> None:
+def test_an_analysis_sends_partials(admin: Peer) -> None:
     legal = admin.final("legal", {"moves": "f5d6c3"})["moves"]
     number = admin.request("analyze", {"moves": "f5d6c3", "partial_ms": 10, **ENDLESS})
     times = [0.0]

@@ -112,7 +112,7 @@ def test_the_last_event_of_a_job_has_the_book_s_size(daemon: Served, admin: Peer
         assert event["positions"] == found["positions"] > 0
 
 
-def test_what_a_command_does_not_print_is_not_there(admin: Peer) -> None:
+def test_a_silent_command_has_no_text(admin: Peer) -> None:
     for op, args in (("book.on", {}), ("book.randomness", {"discs": 0}), ("book.verbose", {"verbosity": 1})):
         assert admin.final(op, args).keys().isdisjoint({"text", "notes"}), op
 

@@ -64,7 +64,7 @@ def peer(daemon: Served, request: pytest.FixtureRequest) -> Iterator[Peer]:
 
 
 @pytest.mark.needs("book.growth")
-def test_every_operation_of_the_contract(peer: Peer) -> None:
+def test_every_operation_of_the_contract_is_answered(peer: Peer) -> None:
     for op, args in FINALS.items():
         named = {**args, "file": f"both-{peer.kind}.book"} if op == "book.save" else args
         data = peer.final(op, named)
@@ -72,20 +72,20 @@ def test_every_operation_of_the_contract(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize(("code", "op", "args", "envelope"), ERRORS, ids=[f"{row[0]}-{row[1]}" for row in ERRORS])
-def test_error_codes(peer: Peer, code: str, op: str, args: Any, envelope: dict[str, Any]) -> None:
+def test_each_error_has_its_code(peer: Peer, code: str, op: str, args: Any, envelope: dict[str, Any]) -> None:
     number = peer.request(op, args, **envelope)
     reply = peer.reply()
     assert (reply["type"], reply["error"]["code"]) == ("error", code)
     assert reply["id"] == number
 
 
-def test_forbidden_by_role(daemon: Served) -> None:
+def test_a_role_that_does_not_suffice_is_forbidden(daemon: Served) -> None:
     with Peer(daemon.tcp, zmq.REQ) as peer:
         assert peer.refused("shutdown") == "forbidden"
 
 
 @pytest.mark.needs("book.growth")
-def test_cancelled_by_somebody_else(daemon: Served, admin: Peer) -> None:
+def test_a_job_cancelled_by_somebody_else_says_so(daemon: Served, admin: Peer) -> None:
     with Peer(daemon.ipc, zmq.REQ) as peer:
         number = peer.request("book.learn", {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
         found: list[int] = []
@@ -94,7 +94,7 @@ def test_cancelled_by_somebody_else(daemon: Served, admin: Peer) -> None:
         assert peer.replies(number)[-1]["error"]["code"] == "cancelled"
 
 
-def test_busy(tmp_path: Path) -> None:
+def test_a_full_queue_is_busy(tmp_path: Path) -> None:
     with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other, Peer(served.ipc, zmq.REQ) as req:
         for seed in range(4):
             other.request("analyze", {"moves": line_of(seed, 5), **ENDLESS})
@@ -104,7 +104,7 @@ def test_busy(tmp_path: Path) -> None:
         assert req.final("ping") == {}
 
 
-def test_shutting_down(tmp_path: Path) -> None:
+def test_a_server_that_ends_refuses_requests(tmp_path: Path) -> None:
     with (
         serving(tmp_path, program=PRETENDING, FINISH_S="600", ENDLESS=f"0:{tmp_path / 'begun'}") as served,
         Peer(served.ipc) as other,
@@ -120,12 +120,12 @@ def test_shutting_down(tmp_path: Path) -> None:
         assert served.process.wait(60) == 0
 
 
-def test_internal(tmp_path: Path) -> None:
+def test_an_internal_error_has_its_code(tmp_path: Path) -> None:
     with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc, zmq.REQ) as peer:
         error = peer.ask("analyze", {"level": 1})["error"]
         assert (error["code"], "Traceback" in error["message"]) == ("internal", False)
         assert peer.final("ping") == {}
 
 
-def test_every_code_is_among_these() -> None:
+def test_every_error_code_is_tested_here() -> None:
     assert {row[0] for row in ERRORS} | DEALER_ONLY | ELSEWHERE == CODES

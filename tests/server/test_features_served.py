@@ -21,7 +21,7 @@ def peer(served: Served) -> Iterator[Peer]:
         yield found
 
 
-def test_deeper_and_deeper_until_a_cancel(peer: Peer) -> None:
+def test_a_search_until_cancelled_goes_deeper_and_deeper(peer: Peer) -> None:
     asked = peer.request("analyze", {"moves": line_of(1, 20), "until": "cancelled", "partial_ms": 10, "book": "ignore"})
     depths: list[int] = []
     while not depths or depths[-1] < 9:

@@ -111,14 +111,18 @@ def talk(library: Path, served: Served, keys: list[str]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_releases_of_libzmq(release: str, daemon: Served, locked: tuple[Served, list[str]], tmp_path: Path) -> None:
+def test_releases_of_libzmq_are_answered(
+    release: str, daemon: Served, locked: tuple[Served, list[str]], tmp_path: Path
+) -> None:
     library = fetched(release, tmp_path)
     assert talk(library, daemon, []) == {"version": release, **EXPECTED}
     assert talk(library, *locked) == {"version": release, **EXPECTED}
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
-def test_the_package_of_node(daemon: Served, locked: tuple[Served, list[str]], tmp_path: Path) -> None:
+def test_the_zeromq_package_of_node_is_answered(
+    daemon: Served, locked: tuple[Served, list[str]], tmp_path: Path
+) -> None:
     (tmp_path / "package.json").write_text("{}")
     command = ["npm", "install", "--no-audit", "--no-fund", NODE_PACKAGE]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

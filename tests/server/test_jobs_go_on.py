@@ -108,13 +108,13 @@ def week(folder: Path, depth: int, budget: int, kills: int, backups: int) -> Non
 
 
 @pytest.mark.needs("book.growth")
-def test_a_day_in_small(tmp_path: Path) -> None:
+def test_a_simulated_day_of_kills_loses_no_job(tmp_path: Path) -> None:
     week(tmp_path, 8, 60, 1, 2)
 
 
 @pytest.mark.needs("book.growth")
 @pytest.mark.slow
-def test_a_week_in_small(tmp_path: Path) -> None:
+def test_a_simulated_week_of_kills_loses_no_job(tmp_path: Path) -> None:
     week(tmp_path, 14, 300, 5, 3)
 
 

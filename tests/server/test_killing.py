@@ -124,10 +124,10 @@ def kill_again_and_again(folder: Path, times: int) -> None:
         served.end()
 
 
-def test_killed_twice(tmp_path: Path) -> None:
+def test_two_kills_lose_nothing_acknowledged(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path, 2)
 
 
 @pytest.mark.slow
-def test_killed_twenty_times(tmp_path: Path) -> None:
+def test_twenty_kills_lose_nothing_acknowledged(tmp_path: Path) -> None:
     kill_again_and_again(tmp_path, 20)

@@ -105,7 +105,7 @@ def unknown(value: Any, id: object = 7) -> bytes:
     return bytes(msgpack.packb({"v": 1, "id": id, "op": "ping", "args": {"x": value}}))
 
 
-def test_entries_of_maps_and_lists(loop: Loop) -> None:
+def test_maps_and_lists_reach_their_limit(loop: Loop) -> None:
     entries: dict[str, Any] = {str(number): 0 for number in range(4096)}
     # The message, its arguments and the list are three of the maps and lists.
     rest = (1 << 15) - 3
@@ -152,7 +152,7 @@ def test_ids_that_cannot_be_echoed_are_left_out(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [b"", frame(b"", MORE)], ids=["alone", "delimited"])
-def test_bodies(loop: Loop, delimiter: bytes) -> None:
+def test_bodies_reach_their_limit(loop: Loop, delimiter: bytes) -> None:
     def body(size: int) -> bytes:
         least = len(unknown(bytes(1 << 16)))
         return unknown(bytes((1 << 16) + size - least))
@@ -178,13 +178,13 @@ def test_bodies(loop: Loop, delimiter: bytes) -> None:
         assert peer.closed
 
 
-def test_lines(loop: Loop) -> None:
+def test_lines_reach_their_limit(loop: Loop) -> None:
     with Peer(loop.ipc) as peer:
         assert peer.text("#" * 65_536) == ""
         assert peer.text("#" * 65_537) == "WARNING: a line of 65537 bytes: expected at most 65536\n"
 
 
-def test_identities(loop: Loop) -> None:
+def test_identities_reach_their_limit(loop: Loop) -> None:
     with RawPeer(loop.ipc).greet(identity=b"a" * 255) as peer:
         peer.send(request(1, "ping"))
         assert peer.reply()["id"] == 1
@@ -194,7 +194,7 @@ def test_identities(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize("beyond", [b"\x01", b"\x01" + bytes(257)], ids=["number", "size"])
-def test_subscriptions(loop: Loop, beyond: bytes) -> None:
+def test_subscriptions_reach_their_limit(loop: Loop, beyond: bytes) -> None:
     with RawPeer(loop.ipc + "-events").greet(b"SUB") as peer:
         number = 64 if len(beyond) == 1 else 1
         peer.send(frame(b"\x01" + b"t" * 256) * number)
@@ -211,7 +211,7 @@ def test_subscriptions(loop: Loop, beyond: bytes) -> None:
 # --- load
 
 
-def test_requests_in_flight(make: Callable[..., Loop]) -> None:
+def test_requests_in_flight_reach_their_limit(make: Callable[..., Loop]) -> None:
     with Peer(make(in_flight=3).ipc) as peer:
         asked = [peer.request("analyze", ENDLESS) for _ in range(3)]
         refused(peer, "busy", "analyze", ENDLESS)
@@ -219,7 +219,7 @@ def test_requests_in_flight(make: Callable[..., Loop]) -> None:
 
 
 @pytest.mark.parametrize("limit", ["queue", "key_queue"])
-def test_positions_in_flight(make: Callable[..., Loop], limit: str) -> None:
+def test_positions_in_flight_reach_their_limit(make: Callable[..., Loop], limit: str) -> None:
     with Peer(make(**{limit: 8}).ipc) as peer:
         assert peer.ask("analyze", {"positions": [{}] * 8, "depth": 1})["type"] == "final"
         refused(peer, "busy", "analyze", {"positions": [{}] * 9, "depth": 1})
@@ -233,7 +233,7 @@ def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:
             assert len(peer.ask("ping", {}, **keys)["warnings"]) == named
 
 
-def test_every_operation_that_needs_no_book_is_here() -> None:
+def test_every_operation_without_a_book_is_tested_here() -> None:
     """The longest lists of the core's operations are in `ANSWERED`: a new list needs a row there."""
     lists = {
         (operation.name, argument.name)

@@ -83,7 +83,7 @@ def lone(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
-def test_three_thousand_messages(lone: Served) -> None:
+def test_three_thousand_random_messages_do_no_harm(lone: Served) -> None:
     disturb(lone, 3_000, seed=1)
 
 
@@ -114,11 +114,11 @@ def test_whatever_the_arguments_are_there_is_one_answer(daemon: Served, op: str,
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_messages(lone: Served) -> None:
+def test_a_hundred_thousand_random_messages_do_no_harm(lone: Served) -> None:
     disturb(lone, 100_000, seed=10**6)
 
 
-def test_a_client_that_floods(lone: Served) -> None:
+def test_a_flood_of_one_client_harms_no_other(lone: Served) -> None:
     with Peer(lone.ipc) as flood, Peer(lone.ipc) as other:
         for number in range(3_000):
             flood.request("analyze", {"level": 60, "book": "ignore"}, id=number)
@@ -132,7 +132,7 @@ def test_a_client_that_floods(lone: Served) -> None:
         until(lambda: other.final("status")["running"] == 0)
 
 
-def test_a_thousand_connections(lone: Served) -> None:
+def test_a_thousand_connections_are_served(lone: Served) -> None:
     with Peer(lone.ipc) as other:
         for number in range(1_000):
             if number == 200:

@@ -123,7 +123,7 @@ def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served)
         assert reader.request("ping") == {}
 
 
-def test_nothing_is_said_to_those_without_a_key(locked: Served) -> None:
+def test_peers_without_a_key_get_no_answer(locked: Served) -> None:
     with zmq.Context() as context, context.socket(zmq.DEALER) as bare, context.socket(zmq.SUB) as events:
         bare.linger = events.linger = 0
         bare.connect(locked.tcp)
@@ -198,7 +198,7 @@ def test_a_revoked_key_hears_no_more_events_and_what_it_had_in_flight_ends(locke
         assert not events.poll(300)
 
 
-def test_a_key_where_none_is_wanted_and_none_where_one_is(locked: Served, tmp_path: Path) -> None:
+def test_a_key_is_given_exactly_where_one_is_wanted(locked: Served, tmp_path: Path) -> None:
     with serving(tmp_path, "--bind", "tcp://127.0.0.1:0") as open_to_all:
         with pytest.raises(DaemonError, match="does not use keys"):
             Client.connect(open_to_all.tcp, key=key_file(locked, "reader"), timeout_s=30)

@@ -36,7 +36,7 @@ def fetched(port: int, method: str = "GET", path: str = "/metrics") -> tuple[int
     return response.status, str(response.headers["Content-Type"]), body
 
 
-def test_it_is_what_the_operation_says(scraped: tuple[Served, int]) -> None:
+def test_the_page_shows_the_metrics_of_the_operation(scraped: tuple[Served, int]) -> None:
     served, port = scraped
     status, kind, body = fetched(port)
     assert (status, kind.split(";")[0]) == (200, "application/openmetrics-text")
@@ -47,7 +47,7 @@ def test_it_is_what_the_operation_says(scraped: tuple[Served, int]) -> None:
     assert body.endswith("# EOF\n")
 
 
-def test_anything_else_is_refused(scraped: tuple[Served, int]) -> None:
+def test_other_requests_are_refused(scraped: tuple[Served, int]) -> None:
     _, port = scraped
     assert fetched(port, path="/else")[0] == 404
     assert fetched(port, "POST")[0] == 501
@@ -68,7 +68,7 @@ def test_anything_else_is_refused(scraped: tuple[Served, int]) -> None:
         raw.close()
 
 
-def test_it_listens_on_this_machine_unless_told_otherwise() -> None:
+def test_the_page_is_for_this_machine_unless_told_otherwise() -> None:
     assert metrics_address("127.0.0.1:9464", insecure=False) == ("127.0.0.1", 9464)
     assert metrics_address("[::1]:1", insecure=False) == ("::1", 1)
     assert metrics_address("0.0.0.0:1", insecure=True) == ("0.0.0.0", 1)

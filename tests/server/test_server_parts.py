@@ -75,7 +75,7 @@ def game(seed: int, plies: int) -> Position:
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(0, 50), st.integers(0, 7))
-def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry: int) -> None:
+def test_a_kept_answer_holds_for_every_image(seed: int, plies: int, symmetry: int) -> None:
     position = game(seed, plies)
     if not position.moves:
         return
@@ -95,7 +95,7 @@ def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry
     assert all(line.pv[0] == line.move for line in image)
 
 
-def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
+def test_a_kept_answer_is_as_deep_and_sure_as_asked() -> None:
     cache = AnalysisCache(1 << 20)
     cache.put(canonical(*START[:2]), found(START, 10, 87, 2))
     assert cache.get(canonical(*START[:2]), 2, 10, 87)
@@ -323,7 +323,7 @@ def test_names_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
-def test_a_private_folder_is_ones_own(tmp_path: Path) -> None:
+def test_a_private_folder_belongs_to_its_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     private_folder(str(folder))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -335,7 +335,7 @@ def test_a_private_folder_is_ones_own(tmp_path: Path) -> None:
         private_folder(str(tmp_path / "link"))
 
 
-def test_log_lines(tmp_path: Path) -> None:
+def test_lines_of_the_log_have_their_form(tmp_path: Path) -> None:
     file = tmp_path / "log"
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
     log = Log("info", "json", descriptor)
@@ -351,7 +351,7 @@ def test_log_lines(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) <= 2 + 2 * MOST_A_SECOND
 
 
-def test_who_can_reach_an_endpoint() -> None:
+def test_each_endpoint_tells_who_can_reach_it() -> None:
     for endpoint in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.9.1:1"):
         assert is_loopback(endpoint)
     for endpoint in (
@@ -380,7 +380,7 @@ def test_who_can_reach_an_endpoint() -> None:
         "tcp://127.0.0.1;0.0.0.0:1",
     ],
 )
-def test_where_nobody_can_listen(endpoint: str, tmp_path: Path) -> None:
+def test_addresses_where_nobody_can_listen_are_refused(endpoint: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="such as tcp://127"):
         open_acceptors(f"ipc://{tmp_path}/s", [endpoint], None, insecure=True)
 
@@ -404,7 +404,7 @@ def test_nobody_listens_beyond_the_machine_without_keys(tmp_path: Path) -> None:
         ["-nonsense"],
     ],
 )
-def test_command_lines_that_cannot_be_carried_out(arguments: list[str]) -> None:
+def test_bad_command_lines_are_refused_in_a_line(arguments: list[str]) -> None:
     with pytest.raises(BadInput):
         read_options(arguments)
 

@@ -38,7 +38,7 @@ def test_an_interrupt_shows_what_was_found(daemon: Served) -> None:
         until(lambda: peer.final("status")["running"] == 0)
 
 
-def test_a_game_by_pipe(daemon: Served) -> None:
+def test_a_game_is_played_through_a_pipe(daemon: Served) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "daemon", "shell", daemon.tcp],
         cwd=ROOT,

@@ -44,7 +44,7 @@ def test_a_backlog_a_ping_behind_it_and_a_reset_end_nothing(make: Callable[..., 
     until(lambda: loop.daemon.services.health.clients <= 51)
 
 
-def test_late_messages_of_one_that_left_are_nobody_elses(
+def test_late_messages_of_a_departed_client_reach_no_other(
     make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next connection gets the same descriptor, and must not be taken for the one that has gone."""
@@ -89,7 +89,7 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(
 
 @pytest.mark.parametrize("last", ["book delete", "b delete", "B\u2003delete", "boo\u212a delete"])
 @pytest.mark.parametrize("searching", [False, True])
-def test_lines_of_one_that_left_are_carried_out_on_its_board(
+def test_lines_of_a_departed_client_are_carried_out_on_its_board(
     make: Callable[..., Loop], last: str, searching: bool
 ) -> None:
     # A client may use half of what its key has: after a line that is refused none outlives its client.
@@ -168,7 +168,7 @@ def test_a_peer_that_takes_no_replies_and_stays_has_left(make: Callable[..., Loo
         until(lambda: not len(loop.sockets.peers))
 
 
-def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:
+def test_a_client_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:
     loop = make()
     with RawPeer(loop.ipc).greet(identity=b"anna") as peer:
         peer.send(request(5, "analyze", **ENDLESS))
@@ -197,7 +197,7 @@ def test_no_final_is_lost_where_a_client_reads_late(make: Callable[..., Loop]) -
     assert loop.counters.get("replies dropped", 0) == 0
 
 
-def test_those_who_never_read_cost_a_bounded_amount_and_harm_nobody(make: Callable[..., Loop]) -> None:
+def test_clients_that_never_read_cost_a_bounded_amount(make: Callable[..., Loop]) -> None:
     loop = make()
     silent = [RawPeer(loop.ipc).greet() for _ in range(30)]
     for peer in silent:
@@ -257,7 +257,7 @@ def test_replies_of_several_threads_keep_their_order(make: Callable[..., Loop]) 
         (GREETING + bytes([LONG | COMMAND]) + (1 << 20).to_bytes(8, "big"), "size"),
     ],
 )
-def test_handshakes_that_fail(make: Callable[..., Loop], sent: bytes, reason: str) -> None:
+def test_failed_handshakes_close_their_connection(make: Callable[..., Loop], sent: bytes, reason: str) -> None:
     loop = make()
     with RawPeer(loop.ipc) as peer:
         peer.send(sent)
@@ -277,7 +277,7 @@ def test_handshakes_that_fail(make: Callable[..., Loop], sent: bytes, reason: st
         frame(b"\x05ERROR\x01x", COMMAND),
     ],
 )
-def test_what_breaks_the_protocol_closes_its_own_connection_only(make: Callable[..., Loop], sent: bytes) -> None:
+def test_a_breach_of_the_protocol_closes_its_connection_only(make: Callable[..., Loop], sent: bytes) -> None:
     loop = make()
     with RawPeer(loop.ipc).greet() as peer, Peer(loop.ipc) as polite:
         peer.send(sent)
@@ -286,7 +286,7 @@ def test_what_breaks_the_protocol_closes_its_own_connection_only(make: Callable[
     assert loop.counters["protocol violations"] == 1
 
 
-def test_what_is_too_large_is_answered_without_being_kept(make: Callable[..., Loop]) -> None:
+def test_too_large_messages_are_refused_without_being_kept(make: Callable[..., Loop]) -> None:
     loop = make()
     with RawPeer(loop.ipc).greet() as peer:
         peer.send(frame(b"\x81" + bytes(3 << 20)) + request(2, "ping"))

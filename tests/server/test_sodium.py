@@ -43,7 +43,7 @@ def test_a_box_shorter_than_its_tag_is_refused() -> None:
     assert sodium.unseal(bytes(TAG - 1), bytes(NONCE), bytes(KEY)) is None
 
 
-def test_without_either_it_says_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent() -> PyNaCl:
         raise ImportError
 

@@ -22,18 +22,18 @@ from desdaemon.server.supervisor import Policy, RestartDecision
 # --- the policy
 
 
-def test_an_end_in_good_order_is_the_end() -> None:
+def test_a_daemon_that_ends_by_itself_is_not_restarted() -> None:
     assert Policy().ended(0, ready=True, asked=False) == RestartDecision(False, status=0)
     assert Policy().ended(-15, ready=True, asked=True) == RestartDecision(False, status=0)
 
 
 @pytest.mark.parametrize(("status", "told"), [(1, 1), (2, 2), (-9, 1)])
-def test_one_that_never_was_ready_is_not_tried_again(status: int, told: int) -> None:
+def test_a_daemon_that_never_was_ready_is_not_restarted(status: int, told: int) -> None:
     assert Policy().ended(status, ready=False, asked=False) == RestartDecision(False, status=told)
 
 
 @given(st.lists(st.tuples(st.sampled_from((-9, -6, -11, 1, 3)), st.booleans()), max_size=60))
-def test_one_that_was_ready_is_restarted_at_once_and_failures_ever_later(ends: list[tuple[int, bool]]) -> None:
+def test_a_daemon_that_was_ready_is_restarted_at_once(ends: list[tuple[int, bool]]) -> None:
     policy = Policy()
     assert policy.ended(-6, ready=True, asked=False) == RestartDecision(True, 0.0)
     failures, last = 0, 0.0
@@ -85,7 +85,7 @@ def test_a_killed_daemon_is_restarted_and_clients_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
-def test_signals_end_both(tmp_path: Path) -> None:
+def test_a_signal_ends_daemon_and_supervisor(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         with serving(tmp_path / number.name, "--supervise") as served:
             child = daemon_pid(served)
@@ -94,7 +94,7 @@ def test_signals_end_both(tmp_path: Path) -> None:
             assert not Path(f"/proc/{child}").exists()
 
 
-def test_shutdown_ends_both(tmp_path: Path) -> None:
+def test_a_shutdown_ends_daemon_and_supervisor(tmp_path: Path) -> None:
     with serving(tmp_path, "--supervise") as served:
         with Client.connect(served.ipc) as client:
             client.shutdown()

@@ -70,7 +70,7 @@ def all_can_be_read(peer: Peer) -> None:
         assert reply["type"] == "final", (op, reply)
 
 
-def test_a_full_disk_and_room_again(tmp_path: Path, disk: Path) -> None:
+def test_a_server_writes_again_after_a_full_disk(tmp_path: Path, disk: Path) -> None:
     with serving(tmp_path) as served, Peer(served.ipc) as peer:
         grown(peer)
         status = peer.final("status")
@@ -124,7 +124,7 @@ def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path
 
 
 @pytest.mark.posix
-def test_status_while_the_book_is_opened(tmp_path: Path) -> None:
+def test_status_answers_while_the_book_is_opened(tmp_path: Path) -> None:
     fifo = tmp_path / "slow.book"
     os.mkfifo(fifo)
     with serving(tmp_path, "-book-file", str(fifo)) as served, Peer(served.ipc) as peer:

@@ -37,7 +37,7 @@ def endpoint(folder: Path) -> str:
     return str(json.loads(file.read_text())["endpoints"][0])
 
 
-def test_both_are_answered_and_the_end_of_the_dialogue_is_the_end(tmp_path: Path) -> None:
+def test_dialogue_and_sockets_are_answered_until_the_dialogue_ends(tmp_path: Path) -> None:
     with live(tmp_path) as dialogue:
         where = endpoint(tmp_path)
         assert ask(where, "hello")["data"]["role"] == "admin"
@@ -57,7 +57,7 @@ def test_a_shutdown_ends_the_dialogue_too(tmp_path: Path) -> None:
         assert dialogue.process.wait(TIMEOUT) == 0
 
 
-def test_the_end_comes_by_a_signal_too(tmp_path: Path) -> None:
+def test_a_signal_ends_dialogue_and_sockets(tmp_path: Path) -> None:
     for number, status in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
         with live(tmp_path) as dialogue:
             endpoint(tmp_path)

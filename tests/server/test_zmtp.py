@@ -157,7 +157,7 @@ def test_a_client_proves_its_key_and_both_understand_each_other() -> None:
             security.opened(bad)
 
 
-def test_who_does_not_prove_its_key_is_refused() -> None:
+def test_a_client_that_does_not_prove_its_key_is_refused() -> None:
     security, client, welcome = handshake(known=False)
     with pytest.raises(Violation, match="key"):
         security.command(client.initiate(welcome), b"")
@@ -247,7 +247,7 @@ KIND = (b"Socket-Type", b"DEALER")
         (),
     ],
 )
-def test_metadata_that_breaks_the_specification(given: tuple[tuple[bytes, bytes], ...]) -> None:
+def test_wrong_metadata_is_a_violation(given: tuple[tuple[bytes, bytes], ...]) -> None:
     conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
     conversation.feed(GREETING + frame(b"\x05READY" + properties(*given), COMMAND))
     with pytest.raises(Violation):
@@ -272,7 +272,7 @@ def test_subscribers_have_no_identity_and_take_back_each_subscription() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\0", b"\x05PING", b"\xffPING\0\0"])
-def test_what_has_no_name_is_no_command(content: bytes) -> None:
+def test_a_command_without_a_name_is_a_violation(content: bytes) -> None:
     conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
     conversation.feed(GREETING + ready() + frame(content, COMMAND))
     with pytest.raises(Violation, match="command"):

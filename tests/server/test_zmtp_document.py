@@ -12,12 +12,12 @@ from checkout import ROOT
 ROWS = re.findall(r"^\| (.+) \| (`.+`\)) \|$", (ROOT / "docs" / "zmtp.md").read_text(), re.MULTILINE)
 
 
-def test_there_are_rows() -> None:
+def test_the_document_has_rows() -> None:
     assert len(ROWS) > 30
 
 
 @pytest.mark.parametrize(("demand", "kept"), ROWS, ids=[demand[:40] for demand, _ in ROWS])
-def test_what_keeps_a_demand_is_there(demand: str, kept: str) -> None:
+def test_each_demand_names_existing_functions(demand: str, kept: str) -> None:
     places = re.findall(r"`(\w+)\.py` \(([^)]+)\)", kept)
     assert places, demand
     for file, names in places:

@@ -261,7 +261,7 @@ def test_labels_may_be_measured_against_the_mean_of_two_searches(tmp_path, monke
     "content",
     ["", "[]", "{}", '{"coefficients": {}}', '{"coefficients": {"4": 1}}', '{"coefficients": {"4": {"odd": NaN}}}'],
 )
-def test_other_files_are_no_calibration(tmp_path, capsys, content):
+def test_files_of_other_kinds_are_no_calibration(tmp_path, capsys, content):
     path = tmp_path / "cal.json"
     path.write_text(content)
     assert cli.main(["fit", "none.npz", "--out", "x", "--name", "x", "--calibration", str(path)]) == 1

@@ -81,7 +81,7 @@ def test_one_thread_gives_the_same_network_for_the_same_seed():
     assert bands[0].heads() == bands[1].heads() != bands[2].heads()
 
 
-def test_two_threads_learn_as_well():
+def test_two_threads_learn_as_well_as_one():
     rows = product_rows()
     band = fitted(rows, threads=2)
     options = network.NetworkOptions(EVERY_PLY)

@@ -168,7 +168,7 @@ def test_nodes_are_those_of_searches(tmp_path, shallow_searches):
     assert len(np.unique(np.stack([own, other]), axis=1).T) > len(own) / 2
 
 
-def test_a_sample_costs_the_search_nothing(tmp_path, shallow_searches):
+def test_sampling_adds_no_nodes_to_a_search(tmp_path, shallow_searches):
     from desdaemon.engine.memory import Block
 
     player, opponent = 0x0000000810000000, 0x0000001008000000

@@ -66,7 +66,7 @@ def test_two_discs_too_much_are_taken_off(positions, tmp_path):
     assert before - after == pytest.approx(about["tempo"]["excess"][36] * slope, abs=0.1)
 
 
-def test_other_files_are_refused(positions, tmp_path, capfd):
+def test_files_that_are_no_calibration_are_refused(positions, tmp_path, capfd):
     out = tmp_path / "out.xz"
     linear = tmp_path / "linear.xz"
     write_shipped(linear, bytes(PLIES * WEIGHTS_PER_PLY * 2), {})

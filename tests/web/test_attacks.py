@@ -91,7 +91,7 @@ def test_the_page_and_its_files_are_there_for_those_let_in(web: Web) -> None:
         assert web.get(f"/{name}", If_None_Match=headers["etag"])[0] == 304
 
 
-def test_nothing_is_there_for_others(web: Web) -> None:
+def test_peers_without_the_cookie_see_nothing(web: Web) -> None:
     for path in ("/", "/style.css", "/nothing", "/socket"):
         for cookie in ("", "desdaemon=1", web.cookie[:-1], f"{web.cookie}0", web.cookie.replace("2|1", "1|1")):
             status, headers, body = web.get(path, cookie=cookie)
@@ -100,7 +100,7 @@ def test_nothing_is_there_for_others(web: Web) -> None:
             assert "set-cookie" not in headers
 
 
-def test_tokens(web: Web) -> None:
+def test_only_the_token_lets_in(web: Web) -> None:
     assert web.let_in(web.token)
     for wrong in ("", "x", web.token[:-1], f"{web.token}x", "%00", "\u00e9".encode().hex()):
         assert web.let_in(wrong) == "", wrong
@@ -111,7 +111,7 @@ def test_tokens(web: Web) -> None:
     assert web.get(f"/?token={web.token}", cookie="", host="evil.example")[0] == 403
 
 
-def test_tokens_and_cookies_of_earlier_starts(daemon: Served, tmp_path: Path) -> None:
+def test_tokens_and_cookies_of_earlier_starts_are_refused(daemon: Served, tmp_path: Path) -> None:
     """A token is that of one start; a cookie outlives it until it is revoked, and belongs to one port."""
     web = Web(tmp_path, daemon.ipc)
     token, cookie = web.token, web.cookie
@@ -190,7 +190,7 @@ def test_sockets_are_for_pages_that_have_their_token(web: Web) -> None:
     assert refused_socket(web) == 0
 
 
-def test_two_hosts_and_two_origins_are_none(web: Web) -> None:
+def test_two_host_or_origin_headers_are_refused(web: Web) -> None:
     head = f"GET / HTTP/1.1\r\nHost: {web.host}\r\nHost: evil.example\r\nCookie: {web.cookie}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", web.port), timeout=60) as raw:
         raw.sendall(head.encode())
@@ -207,7 +207,7 @@ def test_forms_and_other_methods_change_nothing(web: Web) -> None:
     assert web.get("/socket", method="POST", body="op=shutdown", **form)[0] in (400, 403, 405)
 
 
-def test_paths_lead_nowhere(web: Web) -> None:
+def test_paths_lead_to_no_other_file(web: Web) -> None:
     secrets = ("/etc/passwd", "gateway.py", "web-", "pyproject.toml")
     tricks = ["//", "/..", "/../", "/./", "/%2e%2e/", "/..%2f", "/%2f", "/..\\", "/%00", "/static/", "/index.html/../"]
     for trick in tricks:
@@ -231,7 +231,7 @@ def test_oversized_heads_and_half_requests_end(web: Web) -> None:
 # What a page may ask for
 
 
-def test_the_list_of_operations() -> None:
+def test_the_page_may_ask_for_the_listed_operations() -> None:
     """Written out: whoever adds an operation has to decide whether a page may ask for it."""
     basic = {
         "ping",
@@ -258,7 +258,7 @@ def test_the_list_of_operations() -> None:
     assert not any(parameter.kind in ("path", "paths") for command in COMMANDS for parameter in command.parameters)
 
 
-def test_what_is_not_listed_does_not_pass(web: Web) -> None:
+def test_unlisted_operations_are_refused(web: Web) -> None:
     async def talk(page: Page) -> None:
         hello = await page.final("hello")
         assert hello["role"] == "editor"
@@ -350,7 +350,7 @@ def malformed(dice: random.Random) -> str | bytes:
 
 
 @pytest.mark.parametrize("frames", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_frames(web: Web, frames: int) -> None:
+def test_malformed_frames_close_their_socket(web: Web, frames: int) -> None:
     dice = random.Random(SEED)
 
     async def run() -> int:
@@ -404,7 +404,7 @@ def test_an_id_in_flight_is_not_taken_twice(web: Web) -> None:
     with_page(web, talk)
 
 
-def test_only_so_many_tabs(web: Web) -> None:
+def test_the_number_of_tabs_is_bounded(web: Web) -> None:
     async def run() -> int:
         pages = [web.socket() for _ in range(MOST_TABS)]
         for page in pages:

@@ -47,7 +47,7 @@ def test_the_key_of_cookies_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     assert lasting_key(folder, 1) != lasting_key(folder, 1)
 
 
-def test_places() -> None:
+def test_a_place_knows_its_address_hosts_and_origins() -> None:
     place = Place("https", ("board.example", "127.0.0.1"), 443)
     assert place.address == "https://board.example/"
     assert place.knows_host("board.example")
@@ -169,12 +169,12 @@ def test_no_folder_of_the_gateway_is_named(format: str) -> None:
     "op", ["web.read", "web.write", "web.names", "web.start", "web.follow", "web.commands", "ping"]
 )
 @pytest.mark.parametrize("version", [True, 1.0, "1", 2])
-def test_a_version_is_a_number(op: str, version: object) -> None:
+def test_a_version_that_is_no_number_is_refused(op: str, version: object) -> None:
     with pytest.raises(RequestError):
         check({"v": version, "id": 1, "op": op}, READER)
 
 
-def test_a_start_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_gets_a_start_of_xot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = listed(tmp_path, monkeypatch)
     assert ANSWERS["web.start"]({})["moves"] in LINES
     (folder / "openingslarge.txt").unlink()
@@ -202,7 +202,7 @@ def test_the_page_has_the_grades_of_the_reports() -> None:
     assert json.loads(html.unescape(content)) == {"grades": grades, "half": 4}
 
 
-def test_the_page_is_light() -> None:
+def test_the_page_weighs_less_than_its_limit() -> None:
     assert page_weight()[0] < 200_000
 
 
@@ -221,7 +221,7 @@ def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() ->
             assert kept.count("`") % 2 == 0, f"{name}:{number}"
 
 
-def test_texts_keep_their_blanks() -> None:
+def test_texts_keep_blanks_at_their_ends() -> None:
     """What is between quotes is served as it is written."""
     text = re.compile(r'"[^"\n]*"')
     for name in ("view/texts.js", "panes/playedpane.js", "panes/librarypane.js"):
@@ -238,7 +238,7 @@ def test_style_sheets_use_colours_that_there_are() -> None:
     assert not (STATIC / COLOURS).exists()
 
 
-def test_every_text_is_used() -> None:
+def test_every_text_of_the_page_is_used() -> None:
     known = re.findall(r"^  (\w+): \[", (STATIC / "view" / "texts.js").read_text("utf-8"), re.MULTILINE)
     assert len(known) > 100
     everything = "".join(file.data.decode() for file in page_files().values())
@@ -290,7 +290,7 @@ def test_clients_and_the_version_load_no_tornado() -> None:
         assert (done.returncode, done.stderr) == (0, ""), line
 
 
-def test_a_bad_command_line() -> None:
+def test_a_bad_command_line_is_refused() -> None:
     for arguments, told in (
         (["--listen", "x:99999", "--no-browser", "ipc:///nothing"], '"x:99999": expected HOST, HOST:PORT or :PORT'),
         (["--tls-key", "x", "ipc:///nothing"], "--tls-key needs --tls-certificate"),

@@ -85,7 +85,7 @@ def test_hints_appear_settle_are_the_engine_s_and_deepen(visit: Visit, served: S
 
 
 @pytest.mark.parametrize("plies", [12, pytest.param(60, marks=pytest.mark.slow)])
-def test_a_game_by_keyboard_alone(visit: Visit, plies: int) -> None:
+def test_a_game_is_played_by_keyboard_alone(visit: Visit, plies: int) -> None:
     """A whole one where there is time."""
     moves = [referee.name(move).lower() for move in referee.random_moves(7, plies)]
     moves = [move for move in moves if move != "pa"]
@@ -177,7 +177,7 @@ def test_anything_can_be_pasted(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
-def test_a_position_is_set_up(visit: Visit) -> None:
+def test_a_position_is_set_up_on_the_board(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.press("e")
         await tab.click("#setup-clear")
@@ -226,7 +226,7 @@ def test_the_rules_of_the_page_are_those_of_the_referee(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
-def test_what_a_screen_reader_gets(visit: Visit) -> None:
+def test_a_screen_reader_gets_moves_and_results(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         nodes = await tab.accessibility()
         roles = [node["role"] for node in nodes]
@@ -284,7 +284,7 @@ SCROLLED = """(() => {
 """What scrolls in some panes, and whether it shows that."""
 
 
-def test_what_scrolls_shows_that_it_does(visit: Visit) -> None:
+def test_parts_that_scroll_show_it(visit: Visit) -> None:
     moves = line_of(5, 60)
 
     async def talk(tab: BrowserTab) -> None:

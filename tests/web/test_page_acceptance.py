@@ -90,7 +90,7 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
         assert web.end() == 0
 
 
-def test_what_changes_a_book_is_offered_where_it_takes_changes(tmp_path: Path, chrome: Chrome) -> None:
+def test_changes_are_offered_where_the_book_takes_them(tmp_path: Path, chrome: Chrome) -> None:
     shown = "['book-edit', 'book-store', 'book-save'].map(id => document.getElementById(id).checkVisibility())"
     commands = "[...document.getElementById('book-command').options].map(e => e.value)"
 
@@ -153,7 +153,7 @@ def test_a_job_tells_how_much_of_the_whole_is_done(tmp_path: Path, chrome: Chrom
         assert web.end() == 0
 
 
-def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -> None:
+def test_the_page_survives_a_restart_of_the_daemon(tmp_path: Path, chrome: Chrome) -> None:
     with serving(tmp_path / "daemon") as served:
         web = Web(tmp_path, served.ipc)
 
@@ -176,7 +176,7 @@ def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -
         assert web.end() == 0
 
 
-def test_a_gateway_that_is_restarted(served: Served, tmp_path: Path, chrome: Chrome) -> None:
+def test_the_page_survives_a_restart_of_the_gateway(served: Served, tmp_path: Path, chrome: Chrome) -> None:
     """The page comes back by itself with its cookie; the address of the earlier start is none any more."""
     web = Web(tmp_path, served.ipc)
     old_token = web.token
@@ -280,7 +280,7 @@ def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
     visit(talk, f"#m={GAME}", hints=False, gameLevel=4)
 
 
-def test_how_it_looks(visit: Visit) -> None:
+def test_nothing_is_cut_off_at_any_size(visit: Visit) -> None:
     """Nothing is cut off, from a telephone to a window of 1280 at 400 %."""
 
     async def talk(tab: BrowserTab) -> None:

@@ -156,7 +156,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
     visit(talk, linked(0), hints=False)
 
 
-def test_by_keyboard_alone_and_what_is_spoken(visit: Visit) -> None:
+def test_learn_works_by_keyboard_and_is_spoken(visit: Visit) -> None:
     wrong, right = worst(1), best(1)
 
     async def reach(tab: BrowserTab, square: str) -> None:
@@ -378,7 +378,7 @@ def test_the_loss_to_be_warned_of_is_chosen(visit: Visit, warn: int) -> None:
     visit(talk, linked(2), hints=False)
 
 
-def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
+def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
     position, scores = PROBLEMS[0]
     losing = [move for move, score in scores.items() if max(scores.values()) - score >= 4]
     wrong = worst(0)
@@ -436,7 +436,7 @@ def test_what_was_avoided_and_made_is_summed_up(visit: Visit) -> None:
     visit(talk, linked(0), hints=False)
 
 
-def test_the_loss_is_that_of_the_engine(visit: Visit) -> None:
+def test_the_loss_shown_is_the_engine_s(visit: Visit) -> None:
     """In the middle of a game, where nothing is exact: all moves are read, and each is judged by the best one."""
     moves = "f5d6c3d3c4f4c5b3c2"
 
@@ -463,7 +463,7 @@ def test_the_loss_is_that_of_the_engine(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 664), (1280, 720)])
-def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, height: int) -> None:
+def test_a_first_visitor_is_led_to_learn(visit: Visit, width: int, height: int) -> None:
     inside = "(({ top, bottom, left, right }) => Math.min(top, left) >= 0 && bottom <= innerHeight && right <= "
     inside += f"{width})(document.querySelector(%r).getBoundingClientRect())"
 
@@ -498,7 +498,7 @@ def test_whoever_comes_for_the_first_time_finds_it(visit: Visit, width: int, hei
     visit(talk)
 
 
-def test_nothing_is_cut_off(visit: Visit) -> None:
+def test_no_text_is_cut_off(visit: Visit) -> None:
     outside = """[...document.querySelectorAll("#lesson, #lesson *")].filter(e => e.checkVisibility()).filter(e => {
         const [inner, outer] = [e, document.querySelector(".play")].map(one => one.getBoundingClientRect());
         return inner.left < outer.left || inner.right > outer.right || inner.bottom > outer.bottom;
@@ -570,7 +570,7 @@ def test_the_board_keeps_its_size(visit: Visit, width: int, height: int) -> None
 
 
 @pytest.mark.slow
-def test_a_whole_game_by_touch(visit: Visit) -> None:
+def test_a_whole_game_is_played_by_touch(visit: Visit) -> None:
     """The first legal square each time, at a telephone's width; warned moves are played after a look at the reason."""
 
     async def tap(tab: BrowserTab, selector: str) -> None:

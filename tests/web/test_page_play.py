@@ -190,7 +190,7 @@ def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> Non
     visit(talk, hints=False)
 
 
-def test_what_is_touched_is_large_enough(visit: Visit) -> None:
+def test_touch_targets_are_44_px(visit: Visit) -> None:
     small = """(() => {
         const found = [];
         for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {
@@ -227,7 +227,7 @@ def test_the_page_can_be_installed(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
-def test_a_page_that_is_loaded_anew_has_its_game_though_its_address_is_behind(visit: Visit) -> None:
+def test_a_reloaded_page_has_its_game_when_its_address_lags(visit: Visit) -> None:
     """The browser may load the page anew before it hears of the new address."""
 
     async def talk(tab: BrowserTab) -> None:
@@ -242,7 +242,7 @@ def test_a_page_that_is_loaded_anew_has_its_game_though_its_address_is_behind(vi
     visit(talk, hints=False)
 
 
-def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit) -> None:
+def test_a_reloaded_page_has_the_last_move(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
         await tab.until("location.hash === '#m=f5d6'")
@@ -255,7 +255,7 @@ def test_a_page_that_is_loaded_anew_right_after_a_move_has_the_move(visit: Visit
     visit(talk, hints=False)
 
 
-def test_clocks(visit: Visit) -> None:
+def test_clocks_run_where_they_have_a_limit(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         # Without a limit there is none, while somebody plays too.
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
@@ -298,7 +298,7 @@ def test_clocks(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
-def test_what_is_typed_is_played_or_told(visit: Visit) -> None:
+def test_typed_moves_are_played_or_refused(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         typed = "text => { document.getElementById('typed-move').value = text;"
         typed += " document.getElementById('typed').requestSubmit(); }"
@@ -373,7 +373,7 @@ def test_results_of_the_book_are_marked_in_the_page_s_language(visit: Visit) -> 
 # Pictures and files
 
 
-def test_pictures_of_the_board(visit: Visit) -> None:
+def test_the_board_is_saved_as_a_picture(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         kind, data = await saved(tab, "picture-svg")
         assert kind == "image/svg+xml"
@@ -499,7 +499,7 @@ def test_packed_files_are_opened(visit: Visit, tmp_path: Path) -> None:
     visit(talk, hints=False)
 
 
-def test_as_many_games_are_kept_as_the_browser_has_room_for(visit: Visit) -> None:
+def test_the_oldest_games_make_room_in_a_full_browser(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         games = "Array.from({ length: 6000 }, () => ({ moves: 'f5'.repeat(900) }))"
         await tab.evaluate(f"desdaemon.panes.library.keep({games})")
@@ -529,7 +529,7 @@ def test_counts_are_told_as_people_tell_them(visit: Visit) -> None:
     visit(talk, hints=False)
 
 
-def test_the_list_of_kept_games(visit: Visit) -> None:
+def test_kept_games_are_listed_opened_and_removed(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.click("#tab-library")
         await tab.evaluate("desdaemon.game.step(-3)")
@@ -677,7 +677,7 @@ def test_a_shallow_guess_is_not_better_than_the_best_of_a_deep_search(visit: Vis
     visit(talk, hints=False)
 
 
-def test_the_best_line_by_keys(visit: Visit) -> None:
+def test_keys_step_through_the_best_line(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
         best = await tab.evaluate("desdaemon.knowledge.best(desdaemon.game.key()).pv.slice(0, 4)")
@@ -694,7 +694,7 @@ def test_the_best_line_by_keys(visit: Visit) -> None:
     visit(talk, f"#m={LINE}", level=4)
 
 
-def test_the_opening_that_a_move_leads_to(visit: Visit) -> None:
+def test_a_move_names_the_opening_it_leads_to(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         name = "document.getElementById('opening').textContent"
         await tab.until("desdaemon.openings.size")
@@ -710,7 +710,7 @@ def test_the_opening_that_a_move_leads_to(visit: Visit) -> None:
     visit(talk, "#m=f5", hints=False)
 
 
-def test_the_game_before_is_kept(visit: Visit) -> None:
+def test_a_new_game_keeps_the_one_before(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
         await tab.click("#new-game")

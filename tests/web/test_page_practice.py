@@ -248,7 +248,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         assert web.end() == 0
 
 
-def test_a_page_that_is_loaded_anew_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -> None:
+def test_a_reloaded_page_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -> None:
     """One that is being asked, and one at its end, with the mistakes that were made."""
 
     async def talk(web: Web) -> None:
@@ -330,7 +330,7 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         assert web.end() == 0
 
 
-def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
+def test_practice_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.play('c3'), desdaemon.game.step(-1)")
         await tab.click("#tab-practice")
@@ -353,7 +353,7 @@ def test_it_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
     visit(talk, hints=True)
 
 
-def test_how_lines_are_kept_and_replies_drawn(visit: Visit) -> None:
+def test_lines_are_kept_and_replies_drawn_by_frequency(visit: Visit) -> None:
     script = """(async () => {
         const { Practice, bookChoices, drawn, gamesChoices, plies, way } = await import("/model/practice.js");
         const { START } = await import("/model/rules.js");

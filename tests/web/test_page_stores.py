@@ -97,7 +97,7 @@ def test_wrong_shapes_are_put_aside(wrong: str, chrome: Chrome, gateway: Web) ->
     chrome.run(look())
 
 
-def test_one_wrong_entry_leaves_the_others(chrome: Chrome, gateway: Web) -> None:
+def test_a_wrong_entry_leaves_the_others(chrome: Chrome, gateway: Web) -> None:
     async def look() -> None:
         good = await stored(chrome, gateway, {name: json.dumps(value) for name, value in GOOD.items()})
         assert await good.evaluate(NOTICE) == ""
@@ -148,7 +148,7 @@ def test_one_wrong_entry_leaves_the_others(chrome: Chrome, gateway: Web) -> None
         ("games", '[{"moves":"f5","board":"x","about":{"black":{}}}]'),
     ],
 )
-def test_wrong_parts_of_entries(name: str, entry: str, chrome: Chrome, gateway: Web) -> None:
+def test_wrong_parts_of_entries_are_left_out(name: str, entry: str, chrome: Chrome, gateway: Web) -> None:
     async def look() -> None:
         tab = await stored(chrome, gateway, {name: entry})
         assert name in await tab.evaluate(NOTICE)

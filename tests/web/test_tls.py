@@ -70,7 +70,7 @@ def test_plain_http_gets_nothing(gateway: Web) -> None:
     assert gateway.get("/")[0] == 200
 
 
-def test_a_certificate_that_cannot_be_used(daemon: Served, tmp_path: Path) -> None:
+def test_an_unusable_certificate_is_refused(daemon: Served, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("no certificate\n")
     for file, why in ((tmp_path / "none.pem", "No such file"), (wrong, "not a PEM file")):
@@ -80,7 +80,7 @@ def test_a_certificate_that_cannot_be_used(daemon: Served, tmp_path: Path) -> No
         assert why in done.stderr
 
 
-def test_a_browser_over_tls(gateway: Web, chrome: Chrome) -> None:
+def test_a_browser_works_over_tls(gateway: Web, chrome: Chrome) -> None:
     """The policy of the page lets it reach its own socket over wss too."""
 
     async def talk() -> None:

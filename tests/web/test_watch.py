@@ -63,7 +63,7 @@ def test_pages_are_for_those_who_are_let_in(watched: Watched) -> None:
 @pytest.mark.parametrize(
     "path", ["secret.txt", "../secret.txt", "game-0003.html", "%2e%2e/etc/passwd", "game-0001.html/", "game-1.htmlx"]
 )
-def test_nothing_else_of_the_folder_is_shown(path: str, watched: Watched) -> None:
+def test_only_pages_of_the_folder_are_shown(path: str, watched: Watched) -> None:
     assert watched.web.get(f"/match/{path}")[0] == 404
 
 
@@ -157,7 +157,7 @@ def test_the_cookie_of_the_match_opens_nothing_else(watched: Watched) -> None:
 
 
 @pytest.mark.slow
-def test_in_a_browser(watched: Watched, chrome: Chrome) -> None:
+def test_a_browser_shows_the_watched_page(watched: Watched, chrome: Chrome) -> None:
     """The entrance leads to the match, a link to a game, whose script runs; the console has no complaints."""
 
     async def look() -> None:

@@ -8,7 +8,7 @@ from desdaemon.book.bench import cli as bench
 from desdaemon.book.errors import OutOfRange
 
 
-def test_every_figure_is_there(tmp_path: Path) -> None:
+def test_every_figure_is_printed(tmp_path: Path) -> None:
     found = list(bench.run(4, tmp_path))
     assert [measure.name for measure in found if measure.seconds is None] == [
         "memory",

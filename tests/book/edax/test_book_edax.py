@@ -39,7 +39,7 @@ def test_own_books_come_back_whole(tmp_path: Path) -> None:
     assert undated((tmp_path / "c.dat").read_bytes()) == undated((tmp_path / "b.dat").read_bytes())
 
 
-def test_the_reference_example(tmp_path: Path) -> None:
+def test_the_example_of_the_reference_is_read(tmp_path: Path) -> None:
     record = bytes.fromhex("000000100800000000000008100000001" + "".ljust(31, "0"))
     assert len(record) == 32
     path = dat_file(tmp_path / "b.dat", dat_record(*START, leaf=b"\x01\x13"), 1)
@@ -143,14 +143,14 @@ def test_a_book_that_egaroucid_exported_is_read(tmp_path: Path) -> None:
     assert not len(book.faults())
 
 
-def test_what_lies_behind_the_last_position_is_called_that(tmp_path: Path) -> None:
+def test_bytes_after_the_last_position_are_reported(tmp_path: Path) -> None:
     path = dat_file(tmp_path / "b.dat", GOOD + b"the end of a mail" * 9, 1)
     with pytest.raises(Unreadable, match="153 bytes that belong to no position follow the book's 1") as caught:
         edax.read(path)
     assert caught.value.offset == 84
 
 
-def test_bad_headers(tmp_path: Path) -> None:
+def test_bad_headers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="not an Edax book"):
         edax.read(dat_file(tmp_path / "b.dat", GOOD, 1, magic=b"EDAXBOOK"))
     with pytest.raises(Unreadable, match="version 3"):

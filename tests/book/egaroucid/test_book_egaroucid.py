@@ -34,7 +34,7 @@ def egbk3(path: Path, *records: bytes, count: int | None = None) -> Path:
     return path
 
 
-def test_the_empty_book_of_the_distribution(shared_data: Path, tmp_path: Path) -> None:
+def test_the_empty_book_of_edaxs_distribution_is_read(shared_data: Path, tmp_path: Path) -> None:
     sample = shared_data / "egaroucid-empty.egbk3"
     if not sample.exists():
         pytest.skip("the optional sample is not here")
@@ -127,14 +127,14 @@ def test_line_counts_are_positions_by_path() -> None:
         (record3(*START, leaf=b"\x01\x13\x3e"), 24, "level"),
     ],
 )
-def test_bad_egbk3_records(record: bytes, byte: int, problem: str, tmp_path: Path) -> None:
+def test_bad_egbk3_records_are_refused(record: bytes, byte: int, problem: str, tmp_path: Path) -> None:
     path = egbk3(tmp_path / "b.egbk3", record3(*START), record)
     with pytest.raises(Unreadable, match=problem) as caught:
         egaroucid.read(path)
     assert caught.value.offset == 14 + 25 + byte
 
 
-def test_bad_egaroucid_files(tmp_path: Path) -> None:
+def test_bad_egaroucid_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "b.egbk3"
     whole = egbk3(path, record3(*START), record3(*START)).read_bytes()
     for size in range(len(whole)):
@@ -185,7 +185,7 @@ def test_bounds_are_those_of_the_level_before_any_negamax(level: int, lower: int
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_egbk2_with_either_width_of_the_link_count(width: int, tmp_path: Path) -> None:
+def test_egbk2_is_read_with_either_width_of_the_link_count(width: int, tmp_path: Path) -> None:
     after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
     body = struct.pack("<QQbb", *START, 2, 15) + (4).to_bytes(width, "little") + bytes(8)
     body += struct.pack("<QQbb", after[0], after[1], -2, 16) + (0).to_bytes(width, "little")

@@ -97,7 +97,7 @@ def test_a_filter_lets_games_through(indexed: Operated, chosen: dict[str, object
     assert {move["move"] for move in data["moves"]} == moves
 
 
-def test_what_cannot_be_answered_is_refused(indexed: Operated, tmp_path: Path) -> None:
+def test_wrong_requests_are_refused(indexed: Operated, tmp_path: Path) -> None:
     assert indexed.code("games.get", {"moves": "a1"}) == "illegal_move"
     assert indexed.code("games.get", {"games": 51}) == "bad_request"
     assert indexed.code("games.get", {"player": "x" * 101}) == "too_large"

@@ -24,7 +24,7 @@ from desdaemon.protocol.system import platform
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
 
 
-def test_packed_text_is_the_text(tmp_path: Path) -> None:
+def test_packed_text_is_read_like_plain_text(tmp_path: Path) -> None:
     book = whole_games(1)
     plain, packed = tmp_path / "a.txt", tmp_path / "a.TXT.xz"
     for path in (plain, packed):
@@ -68,7 +68,7 @@ def whole_games(count: int = 3) -> Book:
 
 
 @pytest.mark.needs("book.edax")
-def test_import_and_export_of_edaxs_text(edax_books: Path, tmp_path: Path) -> None:
+def test_edaxs_text_is_imported_and_exported(edax_books: Path, tmp_path: Path) -> None:
     for name, binary in TEXTS.items():
         book = registry.load(edax_books / binary).book
         imported = text.read(edax_books / name)
@@ -78,7 +78,7 @@ def test_import_and_export_of_edaxs_text(edax_books: Path, tmp_path: Path) -> No
         assert (tmp_path / name).read_bytes() == (edax_books / name).read_bytes()
 
 
-def test_own_text_comes_back(tmp_path: Path) -> None:
+def test_own_text_is_read_as_it_was_written(tmp_path: Path) -> None:
     book = whole_games()
     text.write(tmp_path / "b.txt", book)
     imported = text.read(tmp_path / "b.txt").book

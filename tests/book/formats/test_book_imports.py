@@ -76,7 +76,9 @@ BOOK = with_games(2)
 
 @given(st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=10, deadline=None)
-def test_unusual_lines_say_the_same(tmp_path_factory: pytest.TempPathFactory, dice: random.Random, cut: bool) -> None:
+def test_unusual_spellings_of_a_line_are_read_alike(
+    tmp_path_factory: pytest.TempPathFactory, dice: random.Random, cut: bool
+) -> None:
     lines = list(text.lines(BOOK))
     path = tmp_path_factory.getbasetemp() / "unusual.txt"
     content = "".join(dice.choice(VARIANTS)(line) for line in lines)

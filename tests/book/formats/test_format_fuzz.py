@@ -109,7 +109,7 @@ def test_results_of_games_are_numbers_of_games(book: Path, value: float) -> None
             snapshot.read(book, check=check)
 
 
-def test_what_is_right_stays_right(book: Path) -> None:
+def test_a_sound_file_is_never_refused(book: Path) -> None:
     change(book, lambda data, header: None)
     table = snapshot.read(book)[0].table
     assert table.results(1) == (1.0, 2.0, 3.0)

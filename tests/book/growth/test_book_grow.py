@@ -129,7 +129,7 @@ def game_book(seed: int, games: int = 4, depth: int = 60, level: int = 1) -> Boo
 # ---------------------------------------------------------------------------------------------------- negamax
 
 
-def test_bounds_by_parity() -> None:
+def test_bounds_follow_parity() -> None:
     # Level 12 with 30 empties reads 12 plies, level 11 11 plies; 23 empties are read to the end with selectivity.
     assert leaf_bound(12, 30, 2, 1) == (-2, 2, False)
     assert leaf_bound(12, 31, 2, 1) == (-1, 3, False)
@@ -139,7 +139,7 @@ def test_bounds_by_parity() -> None:
     assert leaf_bound(12, 21, 2, 1) == (0, 0, True)
 
 
-def test_margins_of_every_level_and_number_of_empties() -> None:
+def test_margins_are_right_for_every_level_and_number_of_empties() -> None:
     options = BookOptions(midgame_error=3, endcut_error=2)
     margins = margins_of(options)
     for level in range(NO_LEVEL, 128):
@@ -320,7 +320,7 @@ def test_an_unfinished_search_is_not_stored() -> None:
     assert contents(book) == contents(grown())
 
 
-def test_progress_counts_up() -> None:
+def test_progress_never_goes_back() -> None:
     reports: list[CommandProgress] = []
 
     def on_progress(report: CommandProgress) -> bool:
@@ -502,7 +502,7 @@ def test_open_leaves_are_no_problem_but_are_counted() -> None:
     assert book.faults().tolist() == [[row, OPEN]]
 
 
-def test_default_depths() -> None:
+def test_depths_have_defaults() -> None:
     assert [default_depth(level) for level in (1, 10, 11, 18, 21, 25, 30, 36, 41, 42, 60)] == [
         58, 40, 39, 39, 36, 33, 30, 30, 25, 24, 24
     ]  # fmt: skip
@@ -603,7 +603,7 @@ def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
 
 
 @pytest.mark.parametrize("unsorted", [1, 1 << 20])
-def test_positions_that_enough_games_reach(monkeypatch: pytest.MonkeyPatch, unsorted: int) -> None:
+def test_positions_that_enough_games_reach_are_added(monkeypatch: pytest.MonkeyPatch, unsorted: int) -> None:
     monkeypatch.setattr("desdaemon.book.editing.add._GAMES", 4)
     monkeypatch.setattr("desdaemon.book.editing.add._UNSORTED", unsorted)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(30)]
@@ -647,7 +647,7 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
     assert verify(book).clean
 
 
-def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_between_batches_keeps_the_games_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     # The scores are brought up to date however slow the kernels are.
     monkeypatch.setattr("desdaemon.book.editing.rounds.SETTLE_S", 600.0)
     monkeypatch.setattr("desdaemon.book.editing.add._GAMES", 2)

@@ -170,7 +170,7 @@ def test_a_root_outside_the_book_is_added() -> None:
     assert all(entry.empties <= 58 or entry[:2] == START for entry in entries(book).values())
 
 
-def test_settings_out_of_range() -> None:
+def test_settings_out_of_range_are_refused() -> None:
     book = small_book()
     for window, leaf, level, problem in (
         (Window(61, 0, 0), 0, 1, r"depth 61 is outside 0\.\.60"),
@@ -218,7 +218,7 @@ def test_leaves_are_searched_again_in_the_window_alone() -> None:
     assert recalculate_leaves(book, START, Worker(toy), small, 9).searches == 0
 
 
-def test_reducing_to_lines_that_are_read_to_the_end() -> None:
+def test_reduce_keeps_lines_that_are_read_to_the_end() -> None:
     book = learnt()
     fewest = min(entry.empties for entry in contents(book))
     deep = [entry for entry in contents(book) if entry.empties == fewest and entry.has_leaf]
@@ -241,7 +241,7 @@ def test_reducing_to_lines_that_are_read_to_the_end() -> None:
 # ---------------------------------------------------------------------------------------------------- grades
 
 
-def test_what_levels_read() -> None:
+def test_levels_read_as_deep_as_documented() -> None:
     for level, empties, letter in ((21, 24, "A"), (21, 25, "C"), (21, 30, "C"), (21, 31, "F"), (27, 28, "A")):
         assert LETTERS[egaroucid_reading(level, empties)] == letter
     for level, empties, letter in ((21, 24, "A"), (21, 25, "C"), (21, 30, "C"), (21, 31, "F"), (27, 28, "C")):
@@ -373,7 +373,7 @@ def line_book() -> Book:
     return book
 
 
-def test_results_are_the_side_to_moves() -> None:
+def test_results_are_seen_from_the_side_to_move() -> None:
     book = line_book()
     positions = game()
     for score in (10, 10, 0, -2):
@@ -445,6 +445,6 @@ def test_recipes_search_as_their_grades_say() -> None:
         ("learn 6 2 3 4 61", rf"line 1: level 61 is outside 1\.\.{MAX_LEVEL}"),
     ],
 )
-def test_bad_schedules(text: str, problem: str) -> None:
+def test_bad_schedules_are_refused(text: str, problem: str) -> None:
     with pytest.raises((ValueError, OutOfRange), match=problem):
         parse(text)

@@ -242,7 +242,7 @@ def test_a_stop_leaves_whole_rounds() -> None:
     assert verify(book).clean
 
 
-def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
+def test_self_play_runs_as_a_command(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book-seed 5")
     answer = dialogue.lines("book self-play 2 1 4")

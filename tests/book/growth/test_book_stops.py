@@ -242,7 +242,7 @@ def test_a_stopped_look_says_so_and_changes_nothing(
     assert everything(dialogue) == before
 
 
-def test_every_long_command_is_here() -> None:
+def test_every_long_command_is_tested_here() -> None:
     tried = {line.split()[0] for line in (*GROWING, *REPLACING, *WRITING, *LOOKING)}
     # Their stops are tried where they are; what is undone once is not undone again.
     tried |= {"verify", "self-play", "unedit", "reopen", "undo", "uncount"}

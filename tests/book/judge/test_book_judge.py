@@ -148,7 +148,7 @@ def test_the_table_tells_points_lines_and_promises(files: tuple[str, str], capsy
     assert said.count(" in 1 line, solved at 22 empty squares\n") == 2
 
 
-def test_games_of_a_file_begin_there(files: tuple[str, str], tmp_path: Path) -> None:
+def test_games_begin_at_the_positions_of_a_file(files: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "games.txt").write_text("f5d6c3d3c4f4\nf5f6e6f4\n")
     path = tmp_path / "out.json"
     begin = ["--openings", str(tmp_path / "games.txt"), "--plies", "3", "--pairs", "3"]

@@ -187,5 +187,5 @@ def test_every_legal_move_is_there_with_what_its_position_says() -> None:
             assert [child.score is None for child in found] == sorted(child.score is None for child in found)
 
 
-def test_outside_the_book_there_are_none() -> None:
+def test_a_position_outside_the_book_has_no_children() -> None:
     assert children(small_book(), *referee.to_bits(referee.random_position(1, 30))) == []

@@ -46,7 +46,7 @@ def grown() -> Book:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(2))
-def test_counts_follow_whatever_is_done(seed: int) -> None:
+def test_counts_stay_right_after_any_command(seed: int) -> None:
     rng = random.Random(seed)
     book = grown()
     book.counts()

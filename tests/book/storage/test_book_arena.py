@@ -60,7 +60,7 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
     assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "c.book"]
 
 
-def test_no_room_for_a_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_without_room_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ARENA, "limit", 1)
     monkeypatch.setattr(ARENA, "folder", tmp_path / "missing")
     used = ARENA.in_files, ARENA.used

@@ -27,7 +27,7 @@ def hashed(player: int, opponent: int) -> int:
 
 
 @pytest.mark.parametrize("indexed_from", [0, 1 << 16])
-def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_the_documented_layout(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "INDEXED_FROM", indexed_from)
     book = small_book()
     spread(book, 2)
@@ -156,7 +156,7 @@ def test_a_small_book_is_a_small_file(tmp_path: Path) -> None:
     assert path.stat().st_size == 4096 + 40 + 4
 
 
-def test_the_journal(tmp_path: Path) -> None:
+def test_a_journal_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:
         store.book.put(PositionEntry(5, 1 << 40, score=-3, lower=-4, upper=-2, level=70, flags=1))

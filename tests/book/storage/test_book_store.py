@@ -47,7 +47,7 @@ def reopened(path: Path) -> list[tuple[int, ...]]:
         return contents(store.book)
 
 
-def test_a_book_comes_back(tmp_path: Path) -> None:
+def test_a_saved_book_is_read_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     book = grown()
     with create_store(path, book) as store:
@@ -493,7 +493,7 @@ def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
     assert reopened(path) == wanted
 
 
-def test_what_is_whole_of_a_damaged_book_is_saved(tmp_path: Path) -> None:
+def test_the_whole_parts_of_a_damaged_book_are_saved(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     book = grown()
     for key in range(1, 6_000):

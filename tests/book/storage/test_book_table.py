@@ -40,7 +40,7 @@ def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> N
 
 @given(seeds, plies)
 @settings(max_examples=100, deadline=None)
-def test_rules_are_the_referees(seed: int, ply: int) -> None:
+def test_moves_and_flips_are_those_of_the_referee(seed: int, ply: int) -> None:
     table = BookTable()
     cells = referee.random_position(seed, ply)
     p, o = referee.to_bits(cells)
@@ -104,7 +104,7 @@ def test_known_records_keep_what_they_had_unless_told() -> None:
     assert table.entry(0).score == 6
 
 
-def test_counts_beyond_32_bits() -> None:
+def test_counts_go_beyond_32_bits() -> None:
     table = BookTable()
     rows = [table.insert(key, 0)[0] for key in range(1, 201)]
     entries = [
@@ -162,7 +162,7 @@ TestTableModel = TableModel.TestCase
 TestTableModel.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
 
 
-def test_every_position_of_the_first_plies() -> None:
+def test_every_position_of_the_first_plies_is_found() -> None:
     book = enumerate_book(6, BookOptions())
     seen = {canonical(*referee.to_bits(referee.start()))}
     front = set(seen)

@@ -110,7 +110,7 @@ def test_numbers_are_the_least_of_all_strategies(rule: Rule) -> None:
     agree(book, 0)
 
 
-def test_an_example_made_by_hand() -> None:
+def test_an_example_made_by_hand_has_its_numbers() -> None:
     """The first move's four images are one; of White's replies d6 and f6 are best; Black answers f6 with one line, and
     d6 with c3, after which White has two replies, or with c4, after which White has three: the example of docs/book.md.
     """
@@ -151,7 +151,7 @@ def test_an_example_made_by_hand() -> None:
     assert UmigameNumbers(book, 60 - 3).of(*START) == (2, 1)
 
 
-def test_transpositions_make_no_work_twice() -> None:
+def test_a_transposition_is_computed_once() -> None:
     """A book of all positions to some depth, all even: each is visited once, however many lines lead to it."""
     book = new_book(BookOptions(level=2, min_empties=57), toy)
     boards = {START}
@@ -176,7 +176,7 @@ def children(board: tuple[int, int]) -> set[tuple[int, int]]:
     return {canonical(*referee.to_bits(referee.play(cells, move))) for move in referee.legal_moves(cells)}
 
 
-def test_it_can_be_stopped_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_computation_can_be_stopped_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     book = late_book(3, Rule.EDAX)
     board = max((entry[:2] for entry in contents(book)), key=lambda one: 64 - (one[0] | one[1]).bit_count())
 

@@ -120,7 +120,7 @@ def test_streams_that_end_are_asked_for_again_after_a_pause(token: Path, cleanly
 
 
 @pytest.mark.posix
-def test_it_slows_down_when_told(
+def test_the_bot_slows_down_when_the_site_says_so(
     token: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In this process, where a minute can be made short."""
@@ -168,7 +168,7 @@ def test_challenges_beyond_the_number_of_games_come_later(token: Path) -> None:
 
 
 @pytest.mark.posix
-def test_nobody_is_accepted_unless_told(token: Path) -> None:
+def test_no_challenge_is_accepted_without_a_rule(token: Path) -> None:
     site = Site()
     with site.running(), running(site, token) as bot:
         site.challenge("first")
@@ -203,7 +203,7 @@ def test_an_account_of_a_person_is_made_a_bot_only_when_told(token: Path) -> Non
 
 
 @pytest.mark.posix
-def test_a_wrong_token_ends_it(tmp_path: Path) -> None:
+def test_a_wrong_token_ends_the_program(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("wrong")
     path.chmod(0o600)
@@ -384,7 +384,7 @@ def test_a_game_that_begins_after_ctrl_c_is_played(tmp_path: Path) -> None:
     assert script.posts == ["/api/challenge/one/accept", "/api/bot/game/one/move/P@d6"]
 
 
-def test_ctrl_c_before_the_site_has_answered_ends_it() -> None:
+def test_ctrl_c_before_the_first_answer_ends_the_program() -> None:
     scripted(Script({})).finish()
 
 
@@ -411,7 +411,7 @@ def test_what_strangers_send_is_shown_without_control_characters(
 
 
 @pytest.mark.parametrize("slow_answers_s", [0.0, 0.5])
-def test_it_challenges_others_one_at_a_time(slow_answers_s: float) -> None:
+def test_the_bot_challenges_others_one_at_a_time(slow_answers_s: float) -> None:
     """By rating, those first whose turn is longest ago, and nobody while a game is played; also where the site declines
     a challenge before it has told its id.
     """
@@ -454,7 +454,7 @@ def test_users_that_cannot_be_read_are_not_challenged(user: object) -> None:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("options", [("--offer", "5"), ("--offer", "0+3"), ("--rating", "9:1"), ("--challenge", "a/b")])
-def test_rules_for_challenges_that_cannot_be_read(
+def test_unreadable_rules_for_challenges_are_refused(
     token: Path, options: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     from desdaemon.clients.bot.bot import main
@@ -585,7 +585,7 @@ def test_a_game_without_news_is_given_up(line: bytes, monkeypatch: pytest.Monkey
 
 @pytest.mark.posix
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_nobody_needs_to_read_what_it_says(token: Path) -> None:
+def test_a_program_whose_output_nobody_reads_plays_on(token: Path) -> None:
     site = Site()
     with site.running(), full_pipe() as pipe, running(site, token, says=pipe) as bot:
         site.challenge("one")
@@ -594,7 +594,7 @@ def test_nobody_needs_to_read_what_it_says(token: Path) -> None:
         assert bot.wait(WAIT_S) == 0
 
 
-def test_streams_come_in_any_pieces() -> None:
+def test_streams_are_read_in_any_pieces() -> None:
     """Chunks end in the middle of lines and of letters, empty lines keep it alive, unknown messages pass through."""
     texts = [{"type": "chatLine", "text": "Größe ⚫ 🂡"}, {"type": "x"}, {"type": "gameState", "moves": "ß"}]
     body = b"\n\n".join(json.dumps(one, ensure_ascii=False).encode() for one in texts) + b"\n"

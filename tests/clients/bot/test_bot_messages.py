@@ -88,7 +88,7 @@ def test_the_side_that_moves_first_is_black_with_the_first_clock() -> None:
 
 
 @pytest.mark.parametrize("name", ["\ud800", "", "a/b", "a\n", "\u00e9", "a" * 33, 5, None, ["a"]])
-def test_what_is_no_id_is_told(name: object) -> None:
+def test_a_wrong_id_is_reported(name: object) -> None:
     with pytest.raises(BadInput):
         Challenge.read({**CHALLENGE, "id": name})
 
@@ -145,7 +145,7 @@ def test_a_game_ends_with_two_passes() -> None:
     assert len(over.record.moves) == len(texts) - 2
 
 
-def test_who_has_no_disc_has_no_turn() -> None:
+def test_a_side_without_discs_has_no_turn() -> None:
     """He could not write a pass."""
     table = GameTable("ann")
     # Standard: e6 f4 e3 f6 g5 d6 e7 f5 c5.
@@ -162,7 +162,7 @@ def written(cells: list[list[int]], square: int | None) -> str:
 
 
 @given(st.integers(0, 10_000))
-def test_whole_games_are_followed(seed: int) -> None:
+def test_recorded_games_are_followed_to_their_end(seed: int) -> None:
     cells, choices, texts, played = referee.start(), random.Random(seed), [], []
     while not referee.game_over(cells):
         moves = referee.legal_moves(cells)
@@ -190,7 +190,7 @@ def state(moves: str) -> dict[str, object]:
     return {"type": "gameState", "moves": moves, "wtime": 1, "btime": 1, "status": "started"}
 
 
-def test_a_state_from_before_the_bot_s_move_is_no_turn() -> None:
+def test_an_old_state_does_not_give_the_bot_a_turn() -> None:
     """As when a draw is offered while it thinks. A new stream may show that the site has lost the move."""
     table = GameTable("thebot")
     assert isinstance(table.hear(full("P@f4 P@d3")), BotTurn)
@@ -211,7 +211,7 @@ VALUES = st.recursive(
 
 
 @given(st.data(), VALUES)
-def test_strange_values_are_told(data: st.DataObject, value: object) -> None:
+def test_strange_values_are_reported(data: st.DataObject, value: object) -> None:
     """Whatever stands in one field, at any depth, a message is understood or `BadInput`."""
     for message, read in (
         ({**CHALLENGE, "initialFen": ""}, Challenge.read),

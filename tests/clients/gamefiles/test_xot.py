@@ -84,7 +84,7 @@ def test_another_game_has_no_number(data: Path) -> None:
     assert xot.numbered([same._replace(player=same.opponent, opponent=same.player)]) == ""
 
 
-def test_lines_by_their_number_and_at_random(data: Path) -> None:
+def test_a_line_is_chosen_by_number_or_at_random(data: Path) -> None:
     assert line_or_opening("xot 17") == line_or_opening(" XOT  17 ") == parse_moves(LINES[16])
     random.seed(1)
     assert {tuple(line_or_opening("xot")) for _ in range(400)} > {tuple(parse_moves(line)) for line in LINES[:2]}
@@ -103,7 +103,7 @@ def test_a_list_that_is_not_there_says_where_it_is_and_where_it_goes(data: Path)
     assert "\n" not in message
 
 
-def test_the_small_list_counts_where_the_large_one_does_not(data: Path) -> None:
+def test_the_small_list_is_used_where_the_large_one_is_missing(data: Path) -> None:
     natural = "f5d6c3d3c4f4f6f3"
     (data / "openingssmall.txt").write_text(f"{LINES[0]}\n{natural}\n")
     assert xot.numbered(positions(parse_moves(natural))) == "XOT-small 2"
@@ -141,7 +141,7 @@ def test_a_list_that_changed_is_read_again(data: Path) -> None:
     assert [list(line) for line in xot.lines("xot")] == [parse_moves(line) for line in LINES[1:3]]
 
 
-def test_commands(data: Path) -> None:
+def test_commands_play_openings_of_the_list(data: Path) -> None:
     dialogue = Dialogue()
     dialogue.say("play xot 7")
     assert dialogue.say("opening").endswith(f"XOT {first_number(LINES[6])}\n")
@@ -160,7 +160,7 @@ def test_commands(data: Path) -> None:
 
 
 @pytest.mark.needs("book.growth")
-def test_the_openings_of_xot_by_name(data: Path) -> None:
+def test_the_name_xot_stands_for_its_openings(data: Path) -> None:
     with closing(BookDialogue()) as dialogue:
         dialogue.say("book new 1 8")
         assert f"{len(LINES)} games of 1 file added to book" in dialogue.say("book add xot --unsearched")

@@ -54,7 +54,7 @@ def test_a_bucket_empties_and_fills_again() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 30)), max_size=60), st.integers(1, 20))
-def test_nobody_asks_more_often_than_a_bucket_and_what_it_gains(steps: list[tuple[str, float]], rate: int) -> None:
+def test_requests_stay_within_the_bucket_and_its_rate(steps: list[tuple[str, float]], rate: int) -> None:
     rates, now, granted = Rates(), 0.0, dict.fromkeys("abc", 0)
     for who, passed in steps:
         now += passed
@@ -62,7 +62,7 @@ def test_nobody_asks_more_often_than_a_bucket_and_what_it_gains(steps: list[tupl
         assert granted[who] <= rate + now * rate / 60 + 1e-6
 
 
-def test_whoever_asked_longest_ago_is_forgotten() -> None:
+def test_the_oldest_asker_is_forgotten_first() -> None:
     rates = Rates(most=2)
     for who in ("a", "b", "a", "c"):
         rates.wait_s(who, 2, 0.0)
@@ -150,7 +150,7 @@ def test_keys_that_others_may_read_are_refused(tmp_path: Path) -> None:
 # Waiting
 
 
-def test_no_more_than_so_many_wait_and_none_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_are_bounded_in_number_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(positions, "_PATIENCE_S", 0.5)
 
     async def never(timeout_s: float) -> AsyncClient:
@@ -203,7 +203,7 @@ def refusal(web: Web, query: str, **headers: str) -> tuple[int, str]:
     return status, data["error"]["code"]
 
 
-def test_it_is_off_unless_asked_for(daemon: Served, tmp_path: Path) -> None:
+def test_the_api_is_off_unless_asked_for(daemon: Served, tmp_path: Path) -> None:
     web = Web(tmp_path, daemon.ipc)
     try:
         for path in ("/api/v1/position", "/api/v1/openapi.json", "/api/v1/"):
@@ -213,7 +213,7 @@ def test_it_is_off_unless_asked_for(daemon: Served, tmp_path: Path) -> None:
         web.end()
 
 
-def test_the_book_answers(web: Web) -> None:
+def test_the_book_answers_first(web: Web) -> None:
     status, headers, data = get(web, "?moves=f5&multipv=2")
     assert status == 200
     assert [(move["move"], move["source"]) for move in data["moves"]] == [("d6", "book"), ("f6", "book")]
@@ -264,7 +264,7 @@ def test_wrong_requests_get_one_error_in_json(web: Web) -> None:
     assert get(web, "?moves=f5")[0] == 200
 
 
-def test_noise_does_no_harm(web: Web) -> None:
+def test_random_bytes_do_no_harm(web: Web) -> None:
     chance = random.Random(SEED)
     for _ in range(60):
         # Beyond 16 kB the gateway does not answer at all.
@@ -279,7 +279,7 @@ def test_noise_does_no_harm(web: Web) -> None:
     assert get(web, "?moves=f5")[0] == 200
 
 
-def test_a_search_where_it_is_allowed(daemon: Served, tmp_path: Path) -> None:
+def test_positions_are_searched_where_it_is_allowed(daemon: Served, tmp_path: Path) -> None:
     web = Web(tmp_path, daemon.ipc, "--api", "--api-search", "50")
     try:
         status, _, data = get(web, f"?moves={ALSO_UNKNOWN}&multipv=2")
@@ -308,7 +308,7 @@ def test_each_address_and_each_key_has_its_rate(daemon: Served, tmp_path: Path) 
 
 
 @pytest.mark.posix
-def test_keys_alone_may_ask_where_addresses_may_not(daemon: Served, tmp_path: Path) -> None:
+def test_a_rate_of_zero_admits_keys_alone(daemon: Served, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     keys.write_text(f"{KEY} 5\n")
     keys.chmod(0o600)
@@ -320,7 +320,7 @@ def test_keys_alone_may_ask_where_addresses_may_not(daemon: Served, tmp_path: Pa
         assert web.end() == 0
 
 
-def test_without_the_daemon_it_says_so_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+def test_a_lost_daemon_is_told_and_found_again(tmp_path: Path) -> None:
     with serving(tmp_path / "daemon", "-book-file", "builtin", program=PRETENDING) as served:
         (tmp_path / "web").mkdir()
         web = Web(tmp_path / "web", served.ipc, "--api", "--api-rate", "100000")
@@ -339,7 +339,7 @@ def test_without_the_daemon_it_says_so_and_goes_on_when_it_is_back(tmp_path: Pat
             assert web.end() == 0
 
 
-def test_options_that_need_it_are_refused_without_it() -> None:
+def test_options_of_the_api_are_refused_without_it() -> None:
     for options in (("--api-search", "5"), ("--api-rate", "5"), ("--api-keys", "file")):
         done = subprocess.run(
             [sys.executable, "-m", "daemon", "web", *options], cwd=ROOT, capture_output=True, text=True, timeout=60

@@ -141,7 +141,7 @@ def test_the_explorer_answers_in_its_schema_where_there_is_an_index(tmp_path: Pa
         talk(served, say)
 
 
-def test_what_cannot_be_used_is_told_in_one_line(daemon: Served) -> None:
+def test_unusable_arguments_are_refused_in_a_line(daemon: Served) -> None:
     async def say(client: mcp.Client) -> None:
         for name, args, told in (
             ("analyze", {"moves": "a1"}, "A1 is illegal"),
@@ -219,7 +219,7 @@ def greeting(number: int) -> str:
 
 
 @pytest.mark.posix
-def test_lines_that_are_no_messages_are_survived(daemon: Served) -> None:
+def test_lines_that_are_no_messages_are_passed_over(daemon: Served) -> None:
     process = started(daemon.ipc)
     assert process.stdin
     assert process.stdout
@@ -236,7 +236,7 @@ def test_lines_that_are_no_messages_are_survived(daemon: Served) -> None:
 
 @pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
-def test_a_signal_ends_it_while_its_input_is_open(daemon: Served, number: int) -> None:
+def test_a_signal_ends_the_server_while_its_input_is_open(daemon: Served, number: int) -> None:
     process = started(daemon.ipc)
     assert process.stdin
     assert process.stdout
@@ -258,7 +258,7 @@ def test_a_daemon_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_without_the_package_it_says_how_to_get_it() -> None:
+def test_a_missing_package_is_named_with_its_extra() -> None:
     program = "import sys\nsys.modules['mcp'] = None\nfrom desdaemon.cli.main import main\nsys.exit(main(['mcp']))"
     done = subprocess.run(
         [sys.executable, "-c", IMPORT + program], input="", capture_output=True, text=True, timeout=60

@@ -19,7 +19,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
-def test_utf_16_is_refused(encoding: str, tmp_path: Path) -> None:
+def test_a_file_in_utf_16_is_refused(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "x.obf"
     path.write_text(PROBLEM, encoding=encoding)
     with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):

@@ -49,7 +49,7 @@ def test_tables_tell_what_is_right_and_go_on(tmp_path: Path, capsys: pytest.Capt
     assert [row.split(",")[:-1] for row in again] == [row.split(",")[:-1] for row in rows]
 
 
-def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_no_table_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path), str(tmp_path / "results.jsonl")]) == 1
     assert "has none of fforum-20-39.obf" in capsys.readouterr().err
     (tmp_path / "hard-20.obf").write_text("")

@@ -118,7 +118,7 @@ class Meddler:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("threads", [1, 2])
-def test_exact_searches_while_entries_are_torn(weights: Weights, searcher: Searcher, threads: int) -> None:
+def test_exact_searches_are_right_while_entries_are_torn(weights: Weights, searcher: Searcher, threads: int) -> None:
     """Scores stay right, and no exact entry that a look-up would take is wrong."""
     deceived = Searcher(threads=threads, hash_bits=12, weights=weights)
     boards = [board for board in judge.positions(61, 12, [16]) if judge.moves(*board)]

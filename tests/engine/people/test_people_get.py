@@ -41,7 +41,7 @@ def test_people_answer_the_last_move(daemon: Operated, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("board", "move"), [("OX" + "-" * 62 + " X", "pa"), ("X" * 32 + "-" * 32 + " X", None), ("X" * 63 + "- O", None)]
 )
-def test_without_a_choice_the_pass_or_nothing(daemon: Operated, board: str, move: str | None) -> None:
+def test_a_position_without_moves_has_a_pass_or_nothing(daemon: Operated, board: str, move: str | None) -> None:
     moves = [{"move": move, "chance": 1.0}] if move else []
     assert daemon.final("people.get", {"board": board, "rating": 1500}) == {"move": move, "moves": moves}
 

@@ -61,7 +61,9 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         (([3], [0, 3], [0, 19, SHARES]), "share"),
     ],
 )
-def test_openings_that_lead_nowhere(tmp_path: Path, known: tuple[list[int], list[int], list[int]], reason: str) -> None:
+def test_openings_with_wrong_links_are_refused(
+    tmp_path: Path, known: tuple[list[int], list[int], list[int]], reason: str
+) -> None:
     path = tmp_path / "policy.xz"
     policy.write(path, weights(*known))
     assert reason in refused(path)
@@ -69,7 +71,7 @@ def test_openings_that_lead_nowhere(tmp_path: Path, known: tuple[list[int], list
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 3e38])
 @pytest.mark.parametrize("part", ["rows", "outputs"])
-def test_weights_that_are_no_numbers(tmp_path: Path, number: float, part: str) -> None:
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, number: float, part: str) -> None:
     made = weights(*GOOD)
     getattr(made, part)[-1] = number
     policy.write(tmp_path / "policy.xz", made)
@@ -109,7 +111,7 @@ def with_lengths(content: bytes, change: Callable[[list[Any]], Any]) -> bytes:
         lambda content: with_lengths(content, lambda lengths: [True, *lengths[1:]]),
     ],
 )
-def test_heads_that_lie(tmp_path: Path, spoilt: Callable[[bytes], bytes]) -> None:
+def test_files_with_wrong_heads_are_refused(tmp_path: Path, spoilt: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "policy.xz"
     path.write_bytes(lzma.compress(spoilt(good_content(tmp_path))))
     refused(path)
@@ -125,13 +127,13 @@ def test_heads_that_lie(tmp_path: Path, spoilt: Callable[[bytes], bytes]) -> Non
         lambda packed: b"",
     ],
 )
-def test_streams_that_are_cut_or_go_on(tmp_path: Path, spoilt: Callable[[bytes], bytes]) -> None:
+def test_streams_of_wrong_length_are_refused(tmp_path: Path, spoilt: Callable[[bytes], bytes]) -> None:
     good_content(tmp_path)
     path = tmp_path / "policy.xz"
     path.write_bytes(spoilt((tmp_path / "good.xz").read_bytes()))
     refused(path)
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     refused(tmp_path)
     refused(tmp_path / "none")

@@ -31,7 +31,7 @@ def after(line: list[int]) -> Position:
 # Flips
 
 
-def test_the_first_plies_are_known() -> None:
+def test_counts_of_the_first_plies_are_the_known_ones() -> None:
     """The first two moves turn one disc, the third one or two: 64 lines of 56 turn two."""
     found = studies.count_flips(2_000)
     assert [(ply.mean, ply.deviation) for ply in found[:2]] == [(1.0, 0.0), (1.0, 0.0)]
@@ -59,7 +59,7 @@ def test_flips_agree_with_a_plain_recount() -> None:
             assert abs(mean - found.mean) < 8 * found.deviation / len(sample) ** 0.5 + 0.05, found.ply
 
 
-def test_the_published_mean_of_flips() -> None:
+def test_the_mean_of_flips_is_the_published_one() -> None:
     """2.244 lies between the two ways to count: every legal move alike, and the moves that are played."""
     legal, played = studies.mean_of_plies(studies.count_flips(50_000))
     assert abs(legal - PUBLISHED_FLIPS) < 0.01
@@ -114,7 +114,7 @@ def test_games_on_a_given_shape_are_all_found() -> None:
 
 
 @pytest.mark.slow
-def test_the_published_shortest_draws() -> None:
+def test_the_shortest_draws_are_the_published_ones() -> None:
     """185 games of 20 plies from f5, on ten final boards, mirror images aside."""
     found = studies.shortest_draws(SHORTEST_DRAW)
     assert {len(game) for game in found} == {SHORTEST_DRAW}
@@ -144,12 +144,12 @@ def test_the_published_stoner_is_one() -> None:
     assert not any(is_stoner(line[:length]) for length in range(1, 13))
 
 
-def test_no_stoner_within_ten_plies() -> None:
+def test_no_stoner_exists_within_ten_plies() -> None:
     assert studies.shortest_stoners(10) == []
 
 
 @pytest.mark.slow
-def test_the_shortest_stoner() -> None:
+def test_the_shortest_stoner_is_found() -> None:
     found = studies.shortest_stoners(13)
     assert {len(line) for line in found} == {13}
     assert all(is_stoner(line) for line in found)
@@ -161,7 +161,7 @@ def test_the_shortest_stoner() -> None:
 # The command line
 
 
-def test_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_print_their_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["flips", "--games", "1000"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert len(table) == 62

@@ -15,7 +15,7 @@ __all__ = ["packed", "searcher_of"]
 pytestmark = pytest.mark.compiled
 
 
-def test_training_and_engine_mean_the_same(searcher_of: dict[float | None, Searcher], packed: np.ndarray) -> None:
+def test_training_and_engine_read_a_curve_alike(searcher_of: dict[float | None, Searcher], packed: np.ndarray) -> None:
     weights = ridge.unpack(packed.tobytes())
     for board in BOARDS[:200]:
         words = np.array([board], np.uint64)
