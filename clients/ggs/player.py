@@ -335,7 +335,7 @@ class Player:
             return []
         what = f"match {match.id} with {match.names[1 - place]}"
         if match.begins:
-            return [Show(f"{what}, {match.type.text}"), *self._begin(match.id)]
+            return [Show(f"{what}, {match.type.text}"), *self._begin(match.id, match.type)]
         won = match.result if not place or match.result is None else -match.result
         ended = f"{what} has ended without a result" if won is None else f"{what}: {won:+g}"
         instructions = [*self._leave(match.id), Show(ended)]
@@ -352,12 +352,17 @@ class Player:
             instructions.append(Send(ggs.open_line(self._wanted)))
         return [*instructions, *self.tick(now)]
 
-    def _begin(self, match: str) -> list[Instruction]:
+    def _begin(self, match: str, type: ggs.GameType) -> list[Instruction]:
         if match in self._matches:
             return []
         self._matches.add(match)
         self._asked = ""
-        return [Send(ggs.open_line(0))]
+        instructions: list[Instruction] = [Send(ggs.open_line(0))]
+        if not type.playable:
+            # A tournament or the other side of an adjourned match may begin one.
+            told = f"{match}: {type.text} is no game of this program: play it, or end it with `tell /os abort {match}`"
+            instructions.append(Show(told, ours=True))
+        return instructions
 
     @property
     def _done(self) -> bool:
@@ -394,7 +399,9 @@ class Player:
         game = self._games.setdefault(board.id, _OwnBoard())
         instructions: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
         if board.joined:
-            instructions += self._begin(board.id.rpartition(".")[0] or board.id)
+            instructions += self._begin(board.id.rpartition(".")[0] or board.id, board.type)
+        if not board.type.playable:
+            return instructions
         if game.searching:
             if game.position == board.position:
                 return instructions

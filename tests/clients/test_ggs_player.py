@@ -540,3 +540,13 @@ def test_damaged_blocks_do_no_harm() -> None:
         for now in range(3):
             for block in blocks.feed(mutated(choices)):
                 assert all(LINE.fullmatch(line) for line in sent(player.told(ggs.read(block), now)))
+
+
+@pytest.mark.parametrize("type", [ggs.GameType(size=10), ggs.GameType(anti=True), ggs.GameType(komi=True)])
+def test_a_match_of_another_game_is_told_and_left_to_the_user(type: ggs.GameType) -> None:
+    player = online()
+    told = player.told(match(type=type), 0)
+    assert sent(told) == ["tell /os open 0"]
+    assert any(isinstance(each, Show) and each.ours and "tell /os abort .5" in each.text for each in told)
+    assert not any(isinstance(each, StartSearch) for each in player.told(board(type=type), 1))
+    assert sent(player.told(match(False, type=type), 2)) == ["tell /os open 1"]
