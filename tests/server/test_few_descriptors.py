@@ -10,6 +10,7 @@ from served import Peer, serving
 pytestmark = pytest.mark.posix
 
 
+@pytest.mark.needs("engine.people")
 def test_an_operation_that_finds_no_descriptor_is_refused_until_there_are_some(tmp_path: Path) -> None:
     """Its modules are loaded with the first request."""
     # Windows has no such module.
