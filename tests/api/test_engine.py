@@ -276,6 +276,8 @@ def test_wrong_settings_make_no_engine(tmp_path: Path) -> None:
         engine.analyze(Board())
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("name", ["a.book", "a.dat", "a.egbk3"])
 def test_a_book_is_looked_up(tmp_path: Path, name: str) -> None:
     lines = f"book new 1 12\nplay f5d6c3d3c4\nbook store\nbook save {tmp_path / name}\n"

@@ -231,6 +231,8 @@ def test_without_a_book_every_command_says_so(dialogue: BookDialogue, command: s
         assert "book" in dialogue.refused(f"book {command}")
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_a_damaged_file_leaves_the_book_in_use_alone(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 4 8")
@@ -266,6 +268,8 @@ def test_what_is_learnt_outlives_the_process_without_a_save(dialogue: BookDialog
     assert contents(dialogue.book) == grown
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_a_book_for_reading_that_is_saved_elsewhere_goes_on_there(dialogue: BookDialogue, tmp_path: Path) -> None:
     path, there = tmp_path / "b.book", tmp_path / "there.book"
     dialogue.say("book new 1 8")
@@ -328,6 +332,8 @@ def test_the_named_openings_are_added_by_name(
 REPLACING = ("new 1 6", "load {other}", "import {other}", "enumerate 2", "salvage {native}", "reopen")
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("line", REPLACING)
 def test_nothing_learnt_is_dropped_unasked(line: str, dialogue: BookDialogue, tmp_path: Path) -> None:
     names = {name: str(tmp_path / name) for name in ("other", "native")}
@@ -360,6 +366,8 @@ def test_a_book_without_a_file_is_not_dropped_either(dialogue: BookDialogue) -> 
     assert f"the book in use, {count} positions: unsaved changes: book save FILE keeps them" in told
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_scripts_for_edax_drop_a_book_without_a_word_and_find_it_aside(
     dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +387,8 @@ def test_scripts_for_edax_drop_a_book_without_a_word_and_find_it_aside(
         assert contents(dialogue.book) == learnt
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_what_was_not_saved_at_the_end_is_kept_aside(tmp_path: Path) -> None:
     dialogue = BookDialogue()
     path = tmp_path / "b.dat"
@@ -462,6 +472,8 @@ def test_a_script_that_cannot_save_its_book_ends_with_an_error(tmp_path: Path) -
     assert ran("book save my.book.lock") == 1
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_adding_a_game_searches_only_what_it_brought(dialogue: BookDialogue, tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("f5d6c3d3c4f4c5b3c2\nf5f6e6f4e3c5c4\n")
     (tmp_path / "one.txt").write_text("f5d6c4d3c3\n")

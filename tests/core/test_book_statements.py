@@ -123,6 +123,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("row", ROWS, ids=[str(number) for number in range(1, len(ROWS) + 1)])
 def test_a_statement_is_shown_by_its_commands(
     row: Row, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

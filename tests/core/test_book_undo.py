@@ -180,6 +180,7 @@ def test_commands_are_taken_back_one_after_another(native: bool, dialogue: BookD
         assert state(dialogue.book) == states[-1]
 
 
+@pytest.mark.needs("book.edax")
 def test_a_large_book_without_a_journal_is_not_copied(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

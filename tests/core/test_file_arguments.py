@@ -66,6 +66,8 @@ def test_every_operation_that_names_files_is_tested() -> None:
     assert not others
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("folder", ["", "inner/"])
 @pytest.mark.parametrize("name", FORMATS)
 def test_books_are_written_and_read_again(daemon: Operated, data: Path, name: str, folder: str) -> None:
@@ -106,6 +108,7 @@ def test_an_overlay_leads_to_no_file_that_may_not_be_named(daemon: Operated, dat
     assert daemon.final("book.load", {"file": "in.overlay", "discard": True})["positions"] == number
 
 
+@pytest.mark.needs("book.edax")
 def test_two_books_of_the_data_folder_are_compared(daemon: Operated) -> None:
     daemon.final("book.save", {"file": "a.dat"})
     daemon.final("book.save", {"file": "inner/b.txt"})

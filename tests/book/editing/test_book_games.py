@@ -190,6 +190,8 @@ def test_any_sequence_equals_the_recount_of_the_set_of_games(seed: int, tmp_path
         assert results(books[which]) == recounted(books[which], set(known[which])), (step, done)
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 def test_the_file_and_the_journal_hold_the_games_as_the_document_says(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     game = BookGame(squares(0), 4, "black\nwhite\n\n2026", "a name of a file that is rather too long.txt")

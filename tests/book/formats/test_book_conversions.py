@@ -58,6 +58,8 @@ def test_no_own_file_is_called_unclean(seed: int, first: str, second: str, tmp_p
     assert verify(book)[1:] == ([], verify(book).open, 0)
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.growth")
 def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: Path) -> None:
     said = {
@@ -83,6 +85,8 @@ def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: P
                 assert lines[0].startswith(f"{path}: not kept: ")
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.growth")
 def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 3 8")
@@ -104,6 +108,8 @@ def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue
     assert len(dialogue.lines(f"book load {tmp_path / 'b.egbk3'} --discard")) == 2
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.growth")
 def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 3 8")

@@ -314,6 +314,8 @@ def test_a_level_in_the_other_scale_is_read_as_no_surer() -> None:
     assert in_scale(human, egaroucid=True)[9:] == (*human[9:13], EGAROUCID_LEVELS)
 
 
+@pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("name", ["b.dat", "b.txt"])
 def test_no_export_calls_a_score_surer_than_its_search_was(name: str, tmp_path: Path) -> None:
     levels = {}
