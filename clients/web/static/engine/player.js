@@ -120,7 +120,7 @@ export class Player {
   }
 
   /** Return the limits of a search: a level, or with a clock a share of the time for the move. @param {number} parts */
-  effort(parts) {
+  effort(parts = 1) {
     const minutes = this.app.preferences.get("minutes");
     if (!minutes) return { level: this.app.preferences.get("playLevel") };
     const { now } = this.app.game;
