@@ -114,7 +114,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         await tab.press("w")
         await tab.until(f"{TOLD} === '{wrong} gives away {lost} disc{'s' * (lost != 1)}.'")
         # The reasons are there as in Learn, with the line on the board.
-        await tab.until("desdaemon.panes.exercises.why.moves.reasons")
+        await tab.until("!!desdaemon.panes.exercises.why.moves.reasons")
         facts = "[...document.querySelectorAll('#exercise-facts li')].map(one => one.textContent)"
         ends = f"{wrong}: {ending(scores[wrong])} at the end; {best(0)}: {ending(scores[best(0)])}."
         assert (await tab.evaluate(facts))[-1] == ends

@@ -112,7 +112,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         assert right not in everything
         # The line after it, with what happens in it.
         await tab.click("#lesson-why")
-        await tab.until("desdaemon.teacher.warning.reasons")
+        await tab.until("!!desdaemon.teacher.warning.reasons")
         line = await tab.evaluate(LINE)
         assert line[0] == wrong
         cells = referee.from_bits(PROBLEMS[0][0].player, PROBLEMS[0][0].opponent)

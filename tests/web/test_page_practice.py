@@ -100,7 +100,7 @@ async def practised(tab: BrowserTab) -> None:
     assert await tab.evaluate(TOLD) == "c4 \u22122 is wrong. Right: c3 0."
     # Why, as in Learn, and back.
     await tab.click("#practice-why")
-    await tab.until("desdaemon.panes.practice.why.moves?.reasons")
+    await tab.until("!!desdaemon.panes.practice.why.moves?.reasons")
     assert (await tab.evaluate(TOLD)).startswith("c4 ")
     assert "at the end; c3: " in await tab.evaluate(
         "document.querySelector('#practice-facts li:last-child').textContent"
