@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,8 @@ class Small:
 
     def write(self, answer: int) -> None:
         self.below.write_text(_BELOW.format(package=self.name, answer=answer))
+        # Bytecode of a text of the same second and size would be taken for that of this one.
+        shutil.rmtree(self.below.parent / "__pycache__", ignore_errors=True)
 
     def answer(self) -> int:
         """Of a fresh start."""

@@ -189,6 +189,7 @@ def test_only_search_labels_of_the_plies_in_the_file_are_corrected(monkeypatch):
     assert part.rows(20).labels.tolist() == [11.25, 11.75, 10.0, 10.75]
 
 
+@pytest.mark.slow
 def test_the_stage_measures_labels_against_exact_scores(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(calibration, "FEWEST", 20)
     path, rows = late_positions(tmp_path)

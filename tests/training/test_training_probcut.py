@@ -189,6 +189,7 @@ def test_sampling_adds_no_nodes_to_a_search(tmp_path, shallow_searches):
     assert (kept[:, 0] == seen).all()
 
 
+@pytest.mark.slow
 def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_searches, monkeypatch, capsys):
     source, out, installed = tmp_path / "positions.npz", tmp_path / "cuts.json", tmp_path / "with.xz"
     played(source)

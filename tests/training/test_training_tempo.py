@@ -47,6 +47,7 @@ def arguments(positions, weights, out):
     return ["tempo", str(positions), "--weights", str(weights), "--out", str(out), "--name", "moved"]
 
 
+@pytest.mark.slow
 def test_two_discs_too_much_are_taken_off(positions, tmp_path):
     """Of weights that give the side to move two discs too much where the searches end, one round takes off most."""
     network, record = read(SHIPPED)

@@ -93,6 +93,7 @@ def plain_drawn_games(plies: int) -> Counter[int]:
     return found
 
 
+@pytest.mark.slow
 def test_no_short_game_is_drawn() -> None:
     assert plain_drawn_games(5) == Counter()
     assert studies.shortest_draws(12) == []
