@@ -3,7 +3,7 @@
 Parsing, roles, `help`, the wire, the documents and the tests read the same rows. The tables of the core stand in
 `protocol.commands` and `protocol.wire.messages`; a satellite brings its rows as a `Satellite`.
 
-Annotations are no strings in this module: `NamedTuple` would compile each of them at every start (3 ms).
+Annotations are no strings in this module: `NamedTuple` would compile each of them at every start.
 """
 
 from collections.abc import Callable, Mapping

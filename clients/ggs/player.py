@@ -360,7 +360,7 @@ class Player:
         instructions: list[Instruction] = [Send(ggs.open_line(0))]
         if not type.playable:
             # A tournament or the other side of an adjourned match may begin one.
-            told = f"{match}: {type.text} is no game of this program: play it, or end it with `tell /os abort {match}`"
+            told = f"{match}: this program does not play {type.text}: its moves are up to you"
             instructions.append(Show(told, ours=True))
         return instructions
 

@@ -101,8 +101,8 @@ export class Player {
     }
   }
 
-  /** Return the book's move or the best one; with `contempt`, of the moves that are at most so many discs below the best, the
-   * one whose second-best reply loses most. @param {string} key @param {number} contempt */
+  /** Return the book's move or the best one. With `contempt` return, of the moves at most so many discs below the best,
+   * the one whose second-best reply loses most. @param {string} key @param {number} contempt */
   async searched(key, contempt) {
     const board = this.app.game.board();
     /** @param {any} args @param {number} parts */
