@@ -121,7 +121,7 @@ INSERTED_WORDS = 2
 SEGMENT_FULL = -1
 CHUNK_MISSING = -2
 
-# The guard of a mapped file (`storage/blocks.py`): words.
+# The guard of a mapped file (`memory/blocks.py`): words.
 GUARD_FIRST = 0
 """Address of the first byte under a checksum."""
 GUARD_END = 8

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.storage.arena import ARENA
+from desdaemon.book.memory.arena import ARENA
 from desdaemon.engine.limits import endgame_steps
 
 from .chunks import Bytes, Records, Rows, Words, address

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.storage.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
+from desdaemon.book.memory.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
 
 from .chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .layout import (

@@ -23,10 +23,10 @@ from desdaemon.book.exports import kernels
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import FINISHED, MAX_LEVEL, OPEN
 from desdaemon.book.links import Links
+from desdaemon.book.memory.files import content, release, replacing
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import own_scale
-from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
 from desdaemon.protocol.spelling import plural
 

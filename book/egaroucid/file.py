@@ -34,11 +34,11 @@ from desdaemon.book.layout import (
     OPEN,
     PASS,
 )
+from desdaemon.book.memory.files import content, replacing
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.readings import in_scale, levels_in_scale
-from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
 
 from .rows import SATELLITE

@@ -17,9 +17,9 @@ from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import LINKED
+from desdaemon.book.memory.files import content
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.files import content
 from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, is_overlay, open_overlay
 from desdaemon.book.storage.overlay import base_of as base_of
 from desdaemon.book.storage.store import Store, open_store, overwriting

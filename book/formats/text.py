@@ -28,11 +28,11 @@ from desdaemon.book.chunks import CHUNK_ROWS, address
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.memory.files import replacing
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import levels_in_scale
 from desdaemon.book.record import PositionEntry
-from desdaemon.book.storage.files import replacing
 from desdaemon.protocol.othello import notation
 from desdaemon.protocol.othello.rules import final_score, transform_move
 from desdaemon.protocol.system import platform

@@ -50,7 +50,7 @@ def crc_entry(table, byte):
 @kernel("u64(u64,u64,u64)")
 def crc32_of(tables, address, size):
     """Return zlib's CRC-32 of ``size`` bytes at ``address``, computed eight at a time; ``tables`` is the address of the
-    eight tables of `storage.blocks`.
+    eight tables of `memory.blocks`.
     """
     crc = U(0xFFFFFFFF)
     end = address + size

@@ -23,11 +23,11 @@ from desdaemon.book.chunks import Bytes, Records, Rows, Words, address
 from desdaemon.book.errors import Damaged, Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import PACKED_MOST, PACKED_PAGE, WORD
+from desdaemon.book.memory.blocks import crc_tables
+from desdaemon.book.memory.files import replacing
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
-from desdaemon.book.storage.blocks import crc_tables
-from desdaemon.book.storage.files import replacing
 from desdaemon.protocol.system import platform
 
 from .rows import SATELLITE

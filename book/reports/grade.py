@@ -19,10 +19,10 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, NO_LEVEL, READ, SOLVED
+from desdaemon.book.memory.table_memory import PAUSE_S
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import readings
 from desdaemon.book.record import PositionEntry
-from desdaemon.book.storage.table_memory import PAUSE_S
 
 _STEP = 1 << 9
 """Positions visited while the table's lock is held: a millisecond where they lie in memory."""

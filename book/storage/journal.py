@@ -18,11 +18,10 @@ from typing import NamedTuple
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.games import GAME
+from desdaemon.book.memory.files import content
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.files import replace
-
-from .files import content
 
 MAGIC = b"DESJRNL\n"
 VERSION = 3

@@ -17,12 +17,12 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver
 from desdaemon.book.errors import ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.memory.files import BACKUPS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import STATE
 from desdaemon.protocol.system.locks import FileLock
 
 from . import journal, snapshot
-from .files import BACKUPS
 from .journal import Frame, FrameKind
 from .observers import OPTIONS
 from .replay import replay

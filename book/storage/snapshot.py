@@ -23,16 +23,16 @@ from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.games import GAME
+from desdaemon.book.memory.blocks import Blocks
+from desdaemon.book.memory.files import BACKUPS, SyncedFile, replacing
+from desdaemon.book.memory.table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 from desdaemon.book.table import BookTable
 from desdaemon.protocol.system import platform
 
-from .blocks import Blocks
-from .files import BACKUPS, SyncedFile, replacing
 from .journal import MOST_ENTRIES
-from .table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 
 MAGIC = b"DESBOOK\n"
 VERSION = 4

@@ -22,14 +22,14 @@ from typing import NamedTuple
 from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver, GivenCommand
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.memory.blocks import Blocks
+from desdaemon.book.memory.files import BACKUPS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
 
 from . import journal, snapshot
-from .blocks import Blocks
-from .files import BACKUPS
 from .observers import JournalObserver, ReadOnlyObserver, unpacked_command
 from .replay import replay
 

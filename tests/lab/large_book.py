@@ -32,9 +32,9 @@ from desdaemon.book.errors import BookError, within
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.layout import PASS
+from desdaemon.book.memory.arena import ARENA
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
-from desdaemon.book.storage.arena import ARENA
 from desdaemon.book.storage.store import Store, open_store
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import platform

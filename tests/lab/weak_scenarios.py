@@ -19,7 +19,7 @@ from interpreted import U64, load, store
 
 from desdaemon.book import layout as book_layout
 from desdaemon.book.kernels import blocks
-from desdaemon.book.storage.blocks import crc_tables
+from desdaemon.book.memory.blocks import crc_tables
 from desdaemon.engine import layout
 from desdaemon.engine.kernels import context as kernels
 from desdaemon.engine.kernels import interface

@@ -27,8 +27,8 @@ ORDER = """
     engine.bench  engine.training  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
-    book.chunks  book.games  book.changes  book.storage.arena  book.storage.files  book.storage.blocks
-    book.storage.table_memory  book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
+    book.chunks  book.games  book.changes  book.memory
+    book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.editing  book.hash_seeding  book.reports  book
 
     core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search

@@ -14,7 +14,7 @@ import pytest
 from checkout import ROOT
 
 from desdaemon.book.errors import WriteFailed
-from desdaemon.book.storage.files import keeping_backups, replacing
+from desdaemon.book.memory.files import keeping_backups, replacing
 from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.protocol.system import files, platform
 
@@ -181,7 +181,7 @@ def test_a_second_lock_of_a_file_is_refused_with_words(tmp_path: Path) -> None:
         "daemon/dialogue",
         "daemon/core/search",
         "daemon/core/metrics.py",
-        "book/storage/table_memory.py",
+        "book/memory/table_memory.py",
     ],
 )
 def test_clocks_of_games_searches_and_turns_tick_finely(part: str) -> None:

@@ -243,7 +243,7 @@ class Books:
                 opened.book.recorder = MemoryObserver(opened.book)
         replaced, self.opened, self.path = self.opened, opened, path
         if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
-            from desdaemon.book.storage.arena import ARENA
+            from desdaemon.book.memory.arena import ARENA
 
             # Data beyond the memory limit goes into a file beside the book, where there is room.
             ARENA.folder = path.resolve().parent
@@ -475,7 +475,7 @@ class Books:
 
     def limit_memory(self, settings: SessionSettings) -> None:
         """Limit the memory for the book's data to the option `book-memory`, in MiB; 0: no limit."""
-        from desdaemon.book.storage.arena import ARENA
+        from desdaemon.book.memory.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from desdaemon.book.book import Book
 from desdaemon.book.editing.shrink import OUTSIDE
 from desdaemon.book.hash_seeding import known_scores
+from desdaemon.book.memory.files import keeping_backups
 from desdaemon.book.reports import check, report
-from desdaemon.book.storage.files import keeping_backups
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher

@@ -10,9 +10,10 @@ from toys import contents, create_store
 
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.formats import registry
+from desdaemon.book.memory import table_memory
+from desdaemon.book.memory.arena import ARENA, PIECE
 from desdaemon.book.record import PositionEntry
-from desdaemon.book.storage import snapshot, table_memory
-from desdaemon.book.storage.arena import ARENA, PIECE
+from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import open_store
 from desdaemon.engine.compiler import INTERPRETED
 
