@@ -42,6 +42,9 @@ SATELLITES = (
 )
 """The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
 
+LIBRARIES = ("clients.pages", "clients.programs")
+"""Packages that satellites share and the core does not know. They bring no rows."""
+
 
 @cache
 def present() -> tuple[Satellite, ...]:

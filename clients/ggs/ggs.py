@@ -14,12 +14,12 @@ from desdaemon.clients.programs.process_groups import ProcessGroups
 from desdaemon.clients.programs.results_book import check_book, count_file
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
-from desdaemon.protocol import ggs
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
+from . import lines as ggs
 from .player import AcceptRules, Player, Wishes
 from .session import PROGRAM, Outside, ServerSession, run
 from .thinking import Thinker

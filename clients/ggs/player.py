@@ -10,7 +10,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from desdaemon.protocol import ggs
+from desdaemon.clients.ggs import lines as ggs
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.rules import PASS
 

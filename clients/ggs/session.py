@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from desdaemon.protocol import ggs
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.system.output import UnreadOutput
 
+from . import lines as ggs
 from .player import Connect, End, Instruction, Player, Save, Send, Show, StartSearch, StopSearch
 from .thinking import Thinker
 

@@ -18,7 +18,6 @@ from desdaemon.clients.programs.openings import listed_lines
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
-from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import (
     START,
@@ -33,6 +32,7 @@ from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.openings import line_of, openings
 
 from .allowed import MOST_GAMES
+from .pasted import parse_pasted
 
 _DATE = re.compile(r"(\d{4}(-\d\d(-\d\d)?)?)?", re.ASCII)
 

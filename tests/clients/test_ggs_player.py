@@ -11,6 +11,7 @@ from ggs_blocks import mutated
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desdaemon.clients.ggs import lines as ggs
 from desdaemon.clients.ggs.player import (
     AcceptRules,
     Answer,
@@ -25,7 +26,6 @@ from desdaemon.clients.ggs.player import (
     StopSearch,
     Wishes,
 )
-from desdaemon.protocol import ggs
 from desdaemon.protocol.othello.notation import START, Position, parse_board, parse_move
 
 ANY = AcceptRules(("8*", "s8*"))

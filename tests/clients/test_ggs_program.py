@@ -27,11 +27,11 @@ from desdaemon.book.record import START as BOOK_START
 from desdaemon.book.storage.store import open_store
 from desdaemon.cli.main import main as command_line
 from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
+from desdaemon.clients.ggs.lines import ServerClock
 from desdaemon.clients.ggs.player import StartSearch
 from desdaemon.clients.ggs.thinking import Thinker
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.ggs import ServerClock
 from desdaemon.protocol.othello.notation import START, parse_board
 from desdaemon.protocol.othello.selectivity import Selectivity
 

@@ -24,7 +24,7 @@ from core_tests import CORE
 
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.rows import load
-from desdaemon.protocol.satellites import SATELLITES
+from desdaemon.protocol.satellites import LIBRARIES, SATELLITES
 
 THEIRS = tuple(f"tests/{name.replace('.', '/')}/" for name in SATELLITES)
 """The folders of satellites' tests, where they have some."""
@@ -103,8 +103,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--tests", nargs="+", default=list(CORE), metavar="FOLDER", help="other tests than the core's")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the copy there")
     asked = parser.parse_args(arguments)
-    named = list(SATELLITES) if asked.names == ["all"] else asked.names
-    rounds = [named] if named else [*([name] for name in SATELLITES), list(SATELLITES)]
+    every = [*SATELLITES, *LIBRARIES]
+    named = every if asked.names == ["all"] else asked.names
+    rounds = [named] if named else [*([name] for name in SATELLITES), every]
     failed = []
     for names in rounds:
         begun, label = time.monotonic(), " ".join(names)

@@ -11,7 +11,7 @@ ALLOWED = {
     *("random", "re", "typing"),
 }
 PURE = (
-    *("desdaemon.protocol", "desdaemon.protocol.othello.notation", "desdaemon.protocol.othello.rules"),
+    *("desdaemon.clients.ggs", "desdaemon.protocol.othello.notation", "desdaemon.protocol.othello.rules"),
     *("desdaemon.protocol.commands.text", "desdaemon.clients.programs.statistics"),
     *("desdaemon.protocol.errors", "desdaemon.protocol.games.records"),
 )

@@ -11,7 +11,7 @@ import pytest
 from checkout import IMPORT
 from test_layers import SOURCES, import_graph, module_name
 
-from desdaemon.protocol.satellites import SATELLITES
+from desdaemon.protocol.satellites import LIBRARIES, SATELLITES
 
 WITHOUT = """
 GONE = {names}
@@ -60,28 +60,27 @@ def test_nothing_imports_a_satellite_but_its_rows_table() -> None:
         for name, others in graph.items()
         for other in others
         if satellite.get(other) not in ("", None, satellite[name], *USES.get(satellite[name], ()))
+        and not (satellite[name] and satellite.get(other) in LIBRARIES)
     ]
     assert not wrong, "\n".join(wrong)
 
 
 def satellite_of(module: str) -> str:
-    """The satellite that a module is in; "" for the core."""
-    return next((one for one in SATELLITES if f"{module}.".startswith(f"desdaemon.{one}.")), "")
+    """The satellite, or the library of satellites, that a module is in; "" for the core."""
+    return next((one for one in (*SATELLITES, *LIBRARIES) if f"{module}.".startswith(f"desdaemon.{one}.")), "")
 
 
 def test_the_core_names_no_protocol_of_a_gui() -> None:
-    """But the programs that play for others (`clients.programs`) are asked in such protocols."""
     named = [
         path.name
         for path in SOURCES
         if not satellite_of(module_name(path))
-        and not module_name(path).startswith("desdaemon.clients.programs.")
         and re.search(r"gtp|nboard|xboard|cassio", path.read_text("utf-8"), re.IGNORECASE)
     ]
     assert not named
 
 
-@pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), SATELLITES], ids=" ".join)
+@pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), (*SATELLITES, *LIBRARIES)], ids=" ".join)
 def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
     said = run(names, "-q", "-l", "1", "--config", "none", typed="play f5\ngo\nhelp\noptions\nbook new 1 2\nquit\n")
     assert "plays" in said

@@ -6,8 +6,8 @@ import pytest
 from dialogue import Dialogue
 from test_foreign_games import moves_of, read
 
+from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.games.bases import parse_games
-from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello.notation import moves_text, parse_board, parse_move, parse_moves
 from desdaemon.protocol.othello.obf import parse_problem
 

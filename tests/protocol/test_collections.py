@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.games.bases import read_games
-from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.rules import PASS
 

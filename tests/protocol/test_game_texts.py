@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from dialogue import Dialogue
 
+from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, parse_games
-from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello.notation import moves_text, parse_moves
 from desdaemon.protocol.wire.positions import read_line
 

@@ -10,7 +10,7 @@ from ggs_blocks import JOINED, SAMPLES, UPDATE, mutated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.protocol import ggs
+from desdaemon.clients.ggs import lines as ggs
 from desdaemon.protocol.othello.notation import START, board_text, move_text, parse_board, parse_move
 from desdaemon.protocol.othello.rules import PASS
 

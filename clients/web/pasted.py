@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import FileGame, format_of_base, games_of
+from desdaemon.protocol.games.contents import content_in
+from desdaemon.protocol.games.formats import LINE_FORMATS
+from desdaemon.protocol.games.records import Complain, GameRecord
 from desdaemon.protocol.othello.notation import parse_board
 from desdaemon.protocol.texts import decoded
-
-from .bases import FileGame, format_of_base, games_of
-from .contents import content_in
-from .formats import LINE_FORMATS
-from .records import Complain, GameRecord
 
 _ROW = re.compile(r"^[\s|]*(?:[1-8][\s|]*)?((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
 _SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
