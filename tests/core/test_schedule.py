@@ -7,6 +7,7 @@ import math
 import weakref
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -339,6 +340,44 @@ def test_a_task_that_would_start_over_gets_a_guest_thread() -> None:
 # Idle threads, and several
 
 
+def test_a_short_search_of_a_job_is_a_guest_of_an_analysis() -> None:
+    """Otherwise each search of a job would wait for a turn, which is a minute long at last."""
+    schedule = ThreadSchedule(2)
+    old, move = long("old"), long("move", Purpose.INTERACTIVE)
+    old.used_s = 1000.0
+    added(schedule, old, move)
+    schedule.decide(0)
+    searches = [task("job", Purpose.BOOK, restarts=True) for _ in range(2)]
+    added(schedule, *searches, now=1.0)
+    assert schedule.decide(1.0)[:2] == ([searches[0]], [])
+    assert searches[0].host is old
+    # Nothing is a guest of a move, or of an analysis that has one.
+    assert schedule.decide(1.003)[:2] == ([], [])
+    schedule.release(searches[0], 1.003)
+    assert schedule.decide(1.02)[:2] == ([searches[1]], [])
+
+
+@pytest.mark.parametrize("clients", [2, 8])
+def test_a_job_does_not_starve_behind_a_key_that_was_charged_less(clients: int) -> None:
+    schedule = ThreadSchedule(2)
+    added(schedule, *(long(f"{key} {client}", key=key) for key in "ab" for client in range(clients)))
+    job = long("job", Purpose.BOOK, key="b", restarts=True)
+    waiting_since, longest = 0.0, 0.0
+    for step in range(6000):
+        now = step / 20
+        if not (job.waiting or job.running):
+            job.used_s = SHORT_S
+            schedule.add(job, now)
+            waiting_since = now
+        for interrupted in schedule.decide(now).interrupt:
+            schedule.release(interrupted, now, again=True)
+            schedule.decide(now)
+        if job.running:
+            longest = max(longest, now - waiting_since)
+            schedule.release(job, now + 0.01)
+    assert max(longest, now - waiting_since) < 60
+
+
 def test_idle_tasks_take_threads_that_no_other_task_wants() -> None:
     schedule = ThreadSchedule(1)
     idle, other = task("idle", Purpose.IDLE), task("a", Purpose.BATCH)
@@ -357,7 +396,7 @@ def test_idle_threads_are_taken_at_once_by_all_that_can_use_them() -> None:
     schedule.decide(0)
     schedule.decide(0)
     # Nothing of these is short, and none of them waits for the end of a turn.
-    waiting = [long("b"), task("job", Purpose.BOOK, restarts=True)]
+    waiting = [long("b"), long("job", Purpose.BOOK, restarts=True)]
     for later, new in enumerate(waiting, 1):
         added(schedule, new, now=later / 1000)
         assert schedule.decide(later / 1000).interrupt == [idle[later - 1]]

@@ -12,6 +12,7 @@ from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.core.metrics import account_of
 from desdaemon.core.search.loader import Abandoned
+from desdaemon.core.search.schedule import SHORT_S
 from desdaemon.core.search.scheduler import Lease, Purpose, Scheduler
 from desdaemon.core.searchers import JobSearches, searchers
 from desdaemon.core.threads import step_back
@@ -192,18 +193,23 @@ class BookCommandRun(NamedTuple):
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
     key = account_of(job.client)
+    lasted_s = 0.0
 
     def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        nonlocal lasted_s
         step_back()
         controls = [Control()]
-        # A search keeps nothing in its table between turns: an interrupted one starts over.
-        lease = Lease(Purpose.BOOK, key, f"job {job.id}", lambda: controls[-1].stop(), restarts=True)
+        # A search keeps nothing in its table between turns: an interrupted one starts over. It will last about as long
+        # as the one before.
+        short = lasted_s < SHORT_S
+        lease = Lease(Purpose.BOOK, key, f"job {job.id}", lambda: controls[-1].stop(), restarts=True, short=short)
         while not job.cancelled:
             control = controls[-1] = Control()
             try:
                 with scheduler.turn_of(lease, lambda: job.cancelled):
                     answer = None if lease.interrupted else searches(player, opponent, level, excluded, control)
                     lease.again = answer is None and lease.interrupted
+                    lasted_s = time.perf_counter() - lease.began
             except Abandoned:
                 return None
             if answer is not None or not (lease.waiting or lease.running):

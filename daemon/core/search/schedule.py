@@ -28,6 +28,8 @@ clock. `scheduler` applies the instructions to threads.
 - *A task that would start over is not interrupted by short tasks.* A short task runs beside it instead, on the same
   thread, as its *guest*, until the guest is short no more. The turn of a task that would start over is as long as all
   the time it has had, so that the task ends some day.
+- *Short searches of book jobs* interrupt nobody, but are guests of analyses: a job with many of them does not wait for
+  the end of a turn with each.
 - *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
   as soon as another task can use their threads.
 - *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless
@@ -103,6 +105,7 @@ class Task:
         priority: int = 0,
         interruptible: bool = True,
         restarts: bool = False,
+        short: bool = True,
     ) -> None:
         self.purpose = purpose
         self.key = key
@@ -111,6 +114,8 @@ class Task:
         self.priority = priority
         self.interruptible = interruptible
         self.restarts = restarts
+        self.short = short and purpose <= Purpose.BOOK
+        """Whether the task is short at first."""
         self.reported = False
         """Whether the client has a first result of this task. Set by the owner, from any thread."""
         self.waiting = False
@@ -146,11 +151,11 @@ class Task:
         raise NotImplementedError
 
     def is_short(self, now: float) -> bool:
-        """Return whether the task, waiting or running, is short at ``now``: interactive or an analysis, and with less
-        than `SHORT_S` of thread time used so far.
+        """Return whether the task, waiting or running, is short at ``now``: with less than `SHORT_S` of thread time
+        used so far, if it can be ``short``.
         """
         ran = (now - self.began) * self.granted if self.running else 0.0
-        return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
+        return self.short and self.used_s + ran < SHORT_S
 
     def slice_s(self) -> float:
         """Return the length of the next turn, seconds: all that the task has used if it ``restarts``, else a
@@ -288,7 +293,7 @@ class ThreadSchedule:
         self._late: OrderedDict[Task, None] = OrderedDict()
         """Waiting short tasks that do not go first, because their key or client is ahead of the others."""
         self._resuming: OrderedDict[Task, None] = OrderedDict()
-        """Waiting tasks that were interrupted within a turn and go on with it."""
+        """Waiting tasks with a turn: they were interrupted within it, or another was interrupted for them."""
         self._guests: dict[Task, Task] = {}
         """The guest on the thread of each host."""
         self._wanted = 0
@@ -331,7 +336,7 @@ class ThreadSchedule:
             meters.append(meter)
         task.meters = tuple(meters)
         insort(meter.queue, (-task.priority, task.order, task))
-        task.lone = not task.used_s and meter.waiting == 1
+        task.lone = not task.used_s and meter.waiting == 1 and task.purpose is not Purpose.BOOK
         if task.is_short(now):
             (self._lone if task.lone else self._short)[task] = None
         elif task.left_s > 0:
@@ -367,7 +372,7 @@ class ThreadSchedule:
                 # The guest now has the host's thread for itself.
                 guest.host = None
                 self.free -= guest.granted
-        short = task.purpose <= Purpose.ANALYSIS and task.used_s < SHORT_S
+        short = task.short and task.used_s < SHORT_S
         for meter, charge in zip(task.meters, CHARGES.get(task.purpose, ()), strict=True):
             meter.run(-task.granted * charge, now)
             if short:
@@ -460,10 +465,21 @@ class ThreadSchedule:
         """Return the first task of the least charged purpose, of the least charged client, of the least charged key."""
         return self._root.least(now).least(now).least(now).queue[0][2]
 
+    def _fairest_beside(self, running: Task, now: float) -> Task:
+        """Return the waiting task that may follow ``running``: the fairest of its own key, unless ``running`` gives way
+        to a key that was charged less, and of its client and purpose likewise.
+        """
+        meter = self._root
+        for own in running.meters:
+            fairest = meter.least(now)
+            near = own.charged(now) <= fairest.charged(now) + running.slice_s() / 2
+            meter = own if own.parent is meter and own.waiting and near else fairest
+        return meter.queue[0][2]
+
     def _start(self, task: Task, now: float, host: Task | None = None) -> Task:
         if task not in self._resuming:
-            # A short task has no turn beyond its first `SHORT_S`.
-            task.left_s = 0.0 if task.is_short(now) else task.slice_s()
+            # A short task has no turn beyond its first `SHORT_S`, unless it would start over.
+            task.left_s = 0.0 if task.is_short(now) and not task.restarts else task.slice_s()
         self._unlist(task)
         task.running = True
         task.began = now
@@ -512,8 +528,8 @@ class ThreadSchedule:
                 if running.purpose is Purpose.IDLE or running in self._guests:
                     continue
                 key, client, _ = running.meters
-                hosts = running.restarts and running.host is None
-                whole = hosts or not running.is_short(now)
+                hosts = _hosts(running, task, now)
+                whole = hosts or not (task.purpose is Purpose.BOOK or running.is_short(now))
                 first = task.lone and running.reported and not running.used_s and client is not task.meters[1]
                 if not whole and not first:
                     continue
@@ -525,7 +541,7 @@ class ThreadSchedule:
                     best, most = running, lead
             if best is None:
                 break
-            if best.restarts and best.host is None:
+            if _hosts(best, task, now):
                 start.append(self._start(_first(task, now), now, best))
             else:
                 self._interrupt(best, interrupt)
@@ -546,13 +562,13 @@ class ThreadSchedule:
             del self._late[late]
             if self._hurries(late, now):
                 self._short[late] = None
-        task = self._fairest(now)
-        best: Task | None = None
+        best: tuple[Task, Task] | None = None
         most = 0.0
         for running in self._interruptible():
             if running.purpose is Purpose.IDLE or running.host is not None or running.is_short(now):
                 continue
             ends = running.began + running.left_s
+            task = self._fairest_beside(running, now)
             lag = _lag(task, running, now)
             if lag is None:
                 equal = task.priority == running.priority and not running.restarts
@@ -562,9 +578,14 @@ class ThreadSchedule:
                 self._next_look = min(self._next_look, ends)
             elif lag > max(most, SHORT_S if task.is_short(now) or running.used_s < SHORT_S else running.slice_s() / 2):
                 # With a smaller lag the two tasks would only change places again and again.
-                best, most = running, lag
+                best, most = (task, running), lag
         if best is not None:
-            self._interrupt(best, interrupt)
+            task, running = best
+            self._interrupt(running, interrupt)
+            if not task.is_short(now):
+                # The thread is for this task, which may not be the fairest of all.
+                task.left_s = task.slice_s()
+                self._resuming[task] = None
         return self._next_look
 
 
@@ -579,6 +600,12 @@ def _first(task: Task, now: float) -> Task:
     """
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
+
+
+def _hosts(running: Task, task: Task, now: float) -> bool:
+    """Return whether ``task``, which is short, may run as a guest of ``running``."""
+    beside = task.purpose is Purpose.BOOK and running.purpose is Purpose.ANALYSIS and not running.is_short(now)
+    return running.host is None and (running.restarts or beside)
 
 
 def _lag(task: Task, other: Task, now: float) -> float | None:

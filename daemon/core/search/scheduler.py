@@ -38,9 +38,12 @@ class Lease(Task):
         *,
         threads: int = 1,
         restarts: bool = False,
+        short: bool = True,
     ) -> None:
         interruptible = on_interrupt is not None
-        super().__init__(purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts)
+        super().__init__(
+            purpose, key, client, threads=threads, interruptible=interruptible, restarts=restarts, short=short
+        )
         self.again = False
         """Whether the task needs another turn; set by its thread within `Scheduler.turn_of`."""
         self.news = threading.Event()
