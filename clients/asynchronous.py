@@ -506,7 +506,13 @@ class AsyncClient:
                 return
             self._drop_link()
         self._target = target
-        link = self._link = DaemonLink(self._context, target)
+        try:
+            link = self._link = DaemonLink(self._context, target)
+        except NoDaemon:
+            if not self.connections:
+                raise
+            # Later there may be descriptors again.
+            return
         self._loop.add_reader(link.socket.fileno(), self._receive, link)
         self._loop.add_reader(link.monitor.fileno(), self._observe, link)
         self._loop.call_soon(self._observe, link)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path, events_endpoint, read_connection
 from desdaemon.protocol.wire.constants import ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES, UNACKNOWLEDGED_MS
@@ -26,6 +26,8 @@ _Z85_LENGTH = 40
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
 _POLL_S = 0.02
+_MOST_DESCRIPTORS = 16
+"""Descriptors that a context of libzmq and a connection with its monitor take, and a few more."""
 
 
 class ClientKeys(NamedTuple):
@@ -147,12 +149,26 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
         raise NoDaemon(f"{endpoint}: {error.strerror}: expected an endpoint such as tcp://127.0.0.1:6464") from None
 
 
+def _check_room(endpoint: str) -> None:
+    """Raise `NoDaemon` if there are too few descriptors for a connection to ``endpoint``: libzmq would abort."""
+    opened: list[int] = []
+    try:
+        for _ in range(_MOST_DESCRIPTORS):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        raise NoDaemon(f"{endpoint}: {lacking(error) or error.strerror}") from None
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
 class DaemonLink:
     """A DEALER socket for one connection. After `LOST` close it and make a new one, so that libzmq never repeats a
     request; but do not if ``refusal`` is set: it is the reason why the daemon will refuse every connection.
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
+        _check_room(target.requests)
         self.target = target
         self.refusal = ""
         self._failures = 0

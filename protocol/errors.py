@@ -30,6 +30,14 @@ def lacking(error: Exception) -> str:
     return f"{os.strerror(number)}: try later"
 
 
+def passing_lack(error: Exception) -> str:
+    """Return what `lacking` does; raises ``error``, such as that of an output that nobody reads, if nothing lacks."""
+    reason = lacking(error)
+    if not reason:
+        raise error
+    return reason
+
+
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, on one line as `in_one_line` does."""
     return f'"{in_one_line(text)}"'

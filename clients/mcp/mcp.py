@@ -45,7 +45,7 @@ def command_line() -> Parser:
 
 def main(arguments: list[str]) -> int:
     """Serve until the end of the input or a signal. Returns 0, or 1 for an unusable daemon or without the package; a
-    bad command line ends the program with status 2.
+    bad command line ends the program with status 2. Raises `OSError` for an output that cannot be written.
     """
     parser = command_line()
     named = parser.parse_args(arguments)
@@ -74,8 +74,14 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> None:
     with suppress(asyncio.CancelledError):
         async with await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key) as client:
             server = Tools(client).server()
-            async with stdio_server(_lines(loop)) as (incoming, outgoing):  # type: ignore[arg-type]
-                await server.run(incoming, outgoing, server.create_initialization_options())
+            try:
+                async with stdio_server(_lines(loop)) as (incoming, outgoing):  # type: ignore[arg-type]
+                    await server.run(incoming, outgoing, server.create_initialization_options())
+            except BaseExceptionGroup as group:
+                error: BaseException = group
+                while isinstance(error, BaseExceptionGroup):
+                    error = error.exceptions[0]
+                raise error from None
 
 
 async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:

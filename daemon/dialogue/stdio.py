@@ -17,7 +17,7 @@ from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.core.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.interpreter import SIGNALS_S
 
@@ -341,7 +341,8 @@ def run_beside_signals(
         except OSError as error:
             # Nobody reads the answers any more, or they cannot be written.
             if not platform.reader_left(error):
-                output.error(f"desdaemon: {error.filename or 'standard output'}: {error.strerror}")
+                reason = lacking(error) or f"{error.filename or 'standard output'}: {error.strerror}"
+                output.error(f"desdaemon: {reason}")
             outcome.append(UNUSABLE)
         except Exception:
             import traceback

@@ -19,7 +19,7 @@ from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.guis.codecs import cassio
 from desdaemon.guis.codecs.cassio import CassioTask
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, passing_lack, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.version import __version__
@@ -93,12 +93,12 @@ class CassioDialect(LineDialect):
             self._handlers[command](rest)
         except BadInput as error:
             self._failed(command, str(error))
-        except (EngineFailure, MemoryError) as error:
-            self._failed(command, f"{command}: cannot search: {error or 'not enough memory'}")
+        except EngineFailure as error:
+            self._failed(command, f"{command}: cannot search: {error}")
         except Abandoned:
             return
-        except OSError:
-            raise
+        except (MemoryError, OSError) as error:
+            self._failed(command, f"{command}: {passing_lack(error)}")
         except Exception as error:
             self._failed(
                 command,
@@ -203,14 +203,15 @@ class CassioDialect(LineDialect):
                 self.say(cassio.result_line(task.position, None, 0, Selectivity.FULL, (score, score), (), 0, 0.0))
         except Abandoned:
             pass
-        except (EngineFailure, MemoryError) as error:
-            self.say(f"ERROR: cannot search: {error or 'not enough memory'}")
-        except OSError:
-            # The other end has gone; the dialogue's thread will notice.
-            running.done = True
-            return
+        except EngineFailure as error:
+            self.say(f"ERROR: cannot search: {error}")
         except Exception as error:
-            self.say(f"ERROR: an internal error: {type(error).__name__}: {quoted(str(error))}")
+            reason = lacking(error)
+            if isinstance(error, OSError) and not reason:
+                # The other end has gone; the dialogue's thread will notice.
+                running.done = True
+                return
+            self.say(f"ERROR: {reason or f'an internal error: {type(error).__name__}: {quoted(str(error))}'}")
         running.done = True
         self.say(READY)
 

@@ -19,7 +19,7 @@ from desdaemon.dialogue.streams import DialogueOutput, InputListener
 from desdaemon.guis.codecs import gtp
 from desdaemon.guis.codecs.gtp import GtpError
 from desdaemon.protocol.commands.options import find_option
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, passing_lack, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
@@ -141,10 +141,10 @@ class GtpDialect(LineDialect):
             answer = gtp.response(request.id, str(error), failed=True)
         except Abandoned:
             answer = gtp.response(request.id, "interrupted", failed=True)
-        except (EngineFailure, MemoryError) as error:
-            answer = gtp.response(request.id, f"cannot search: {error or 'not enough memory'}", failed=True)
-        except Exception:
-            answer = gtp.response(request.id, self._confess(line), failed=True)
+        except EngineFailure as error:
+            answer = gtp.response(request.id, f"cannot search: {error}", failed=True)
+        except Exception as error:
+            answer = gtp.response(request.id, lacking(error) or self._confess(line), failed=True)
         self._say(answer)
 
     def _answer(self, command: str, arguments: list[str]) -> str:
@@ -426,10 +426,10 @@ class GtpDialect(LineDialect):
                 self._analyze(black, form, wanted)
         except Abandoned:
             pass
-        except (EngineFailure, MemoryError, GtpError) as error:
-            self.output.error(f"{request.command}: {error or 'not enough memory'}")
-        except OSError:
-            raise
+        except (EngineFailure, GtpError) as error:
+            self.output.error(f"{request.command}: {error}")
+        except (MemoryError, OSError) as error:
+            self.output.error(f"{request.command}: {passing_lack(error)}")
         except Exception:
             self._confess(request.command)
         self._say("\n")

@@ -18,7 +18,7 @@ from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.guis.codecs import nboard
 from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, passing_lack, quoted
 from desdaemon.protocol.games.records import ClockTerms, parse_ggf
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move
@@ -117,10 +117,10 @@ class NBoardDialect(LineDialect):
             self.refuse(str(error))
         except Abandoned:
             self.say("status")
-        except (EngineFailure, MemoryError) as error:
-            self.refuse(f"{word}: cannot search: {error or 'not enough memory'}")
-        except OSError:
-            raise
+        except EngineFailure as error:
+            self.refuse(f"{word}: cannot search: {error}")
+        except (MemoryError, OSError) as error:
+            self.refuse(f"{word}: {passing_lack(error)}")
         except Exception as error:
             self.refuse(f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}")
 

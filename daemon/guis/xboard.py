@@ -19,7 +19,7 @@ from desdaemon.dialogue.session import Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.guis.codecs import xboard
 from desdaemon.protocol.commands.options import number_within
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, passing_lack, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import CHESS_VARIANTS, START, illegal_move, parse_chess_fen
 from desdaemon.protocol.version import __version__
@@ -122,10 +122,10 @@ class XBoardDialect(LineDialect):
             self.say(f"Error ({error}): {word}")
         except Abandoned:
             return
-        except (EngineFailure, MemoryError) as error:
-            self.say(f"tellusererror cannot search: {error or 'not enough memory'}")
-        except OSError:
-            raise
+        except EngineFailure as error:
+            self.say(f"tellusererror cannot search: {error}")
+        except (MemoryError, OSError) as error:
+            self.say(f"tellusererror {passing_lack(error)}")
         except Exception as error:
             self._confess(line, error)
 

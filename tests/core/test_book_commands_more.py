@@ -1,6 +1,7 @@
 """The book through the text protocol: scores by hand, games' results, shrinking, schedules, other files."""
 
 import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def failing(error: Exception) -> Callable[..., object]:
     [
         ("desdaemon.book.storage.journal.Writer.write", WriteFailed("no room"), "no room"),
         (SEARCH, EngineFailure("no weights"), "book deviate 3 6: not finished: no weights"),
-        (SEARCH, MemoryError(), "book deviate 3 6: not enough memory"),
+        (SEARCH, MemoryError(), f"book deviate 3 6: not finished: {os.strerror(errno.ENOMEM)}: try later"),
+        (SEARCH, OSError(errno.EMFILE, "x"), f"book deviate 3 6: not finished: {os.strerror(errno.EMFILE)}: try later"),
         (SEARCH, OSError(errno.EIO, "worn out"), "book deviate 3 6: not finished: [Errno 5] worn out"),
         (SEARCH, KeyError(3), "book deviate 3 6: not finished: an internal error: KeyError: 3"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from fake_engine import build_fake
 from live import Live, converse
 from test_file_names import MARK
 from test_session import ponders
+from waits import until
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.core.settings import SessionSettings
@@ -24,6 +26,7 @@ from desdaemon.guis.nboard import NBoardDialect
 from desdaemon.guis.xboard import XBoardDialect
 from desdaemon.protocol.commands import text
 from desdaemon.protocol.commands.text import read_line
+from desdaemon.protocol.errors import lacking
 from desdaemon.protocol.wire.messages import RequestError
 
 DIALECTS = {
@@ -70,6 +73,37 @@ def test_commands_say_that_no_engine_is_there(
     assert "".join(output.take()).endswith(message)
     dialect.execute(next_line)
     assert output.take() == (answer, "")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "x", "module.py"), MemoryError()])
+@pytest.mark.parametrize(
+    ("protocol", "line", "said"),
+    [
+        ("text", "hint", "WARNING: "),
+        ("gtp", "genmove b", "? "),
+        ("gtp", "lz-analyze", "lz-analyze: "),
+        ("nboard", "hint 1", "warning hint: "),
+        ("xboard", "go", "tellusererror "),
+        ("cassio", f"ENGINE-PROTOCOL midgame-search {'-' * 27}OX------XO{'-' * 27}X -64 64 8 100", "ERROR: "),
+    ],
+)
+def test_what_a_search_lacks_is_said_in_a_line_and_the_dialogue_goes_on(
+    protocol: str, line: str, said: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = Collected()
+    session = Session(SessionSettings(), EngineSource(build_fake))
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    for name in ("search", "choose", "limits"):
+        monkeypatch.setattr(session, name, fail)
+    dialect = DIALECTS[protocol][0](session, output)
+    dialect.execute(line)
+    until(lambda: "try later" in "".join(output.out + output.err))
+    told = "".join(output.take())
+    assert f"{said}{lacking(error)}\n" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
 from desdaemon.engine.limits import MAX_LEVEL, level_limits
+from desdaemon.protocol.errors import lacking
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -435,9 +436,10 @@ class QuestionSearch(ResumableSearch):
         self._analysis.answered([(question.number, data)])
 
     def fail(self, error: Exception) -> None:
-        if not isinstance(error, EngineFailure):
+        reason = str(error) if isinstance(error, EngineFailure) else lacking(error)
+        if not reason:
             self._analysis.service.health.mistake("analyze")
-        self._analysis.failed(RequestError("internal", str(error) if isinstance(error, EngineFailure) else MISTAKE))
+        self._analysis.failed(RequestError("internal", reason or MISTAKE))
 
     def _progress(self, rank: int, line: Line) -> None:
         with self._lock:

@@ -18,7 +18,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.core.threads import ThreadPool
 from desdaemon.protocol.commands.book import BY_NAME, complete
 from desdaemon.protocol.commands.book_rows import OPTIONS
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.othello.notation import Position, parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import RequestError
@@ -213,6 +213,8 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
 
     if isinstance(failure, RequestError):
         return failure
+    if failure is not None and (reason := lacking(failure)):
+        return RequestError("internal", reason)
     if isinstance(failure, Forbidden):
         return RequestError("forbidden", str(failure), "file")
     if isinstance(failure, NoBook):

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from desdaemon.protocol.errors import lacking
+
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
@@ -104,7 +106,8 @@ def built(build: Callable[[EngineConfig], LoadedEngine], config: EngineConfig) -
     except MemoryError:
         raise EngineFailure(f"not enough memory for a table of 2^{config.hash_bits} entries") from None
     except Exception as error:
-        raise EngineFailure(f"the engine cannot be loaded: {type(error).__name__}: {error}") from error
+        reason = lacking(error) or f"{type(error).__name__}: {error}"
+        raise EngineFailure(f"the engine cannot be loaded: {reason}") from error
 
 
 class Engines(Protocol):

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from desdaemon.protocol.errors import lacking
+
 from .loader import EngineFailure
 from .workers import Owner, SearchThreads, Work
 
@@ -216,10 +218,12 @@ class _SharedTurn(Work):
         self._searches = engine.short_searches
         try:
             results = self._searches.search([(*asked.position[:2], asked.limits) for (_, asked), _ in rows])
-        except Exception:
-            self._turns.mistake()
+        except Exception as error:
+            reason = lacking(error)
+            if not reason:
+                self._turns.mistake()
             for (receiver, _), _ in rows:
-                receiver.short_failed(EngineFailure("an internal error: see the daemon's log"))
+                receiver.short_failed(EngineFailure(reason or "an internal error: see the daemon's log"))
             return False
         finally:
             self._searches = None

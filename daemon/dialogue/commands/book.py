@@ -10,7 +10,7 @@ from desdaemon.core.books.service import Books, Caller
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.protocol.commands.book import parse_line
-from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.errors import BadInput, Unfinished, lacking
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -89,10 +89,10 @@ def _reason(line: str, failure: Exception) -> Exception:
     """Return the error to raise for a failed job: its own error if the line or a file named in it is wrong, or if the
     job was abandoned; otherwise `Unfinished`.
     """
+    if reason := lacking(failure):
+        return Unfinished(f"{line}: not finished: {reason}")
     if isinstance(failure, BadInput | Abandoned) or (isinstance(failure, OSError) and failure.errno not in DISK_ERRORS):
         return failure
-    if isinstance(failure, MemoryError):
-        return Unfinished(f"{line}: not enough memory")
     if isinstance(failure, EngineFailure | OSError):
         return Unfinished(f"{line}: not finished: {failure}")
     return Unfinished(f"{line}: not finished: an internal error: {type(failure).__name__}: {failure}")

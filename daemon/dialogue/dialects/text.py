@@ -124,7 +124,7 @@ class TextDialect(CommandContext):
         except EngineFailure as error:
             self._engine_failed(error)
         except MemoryError as error:
-            self.warn(f"{quoted(line.text)}: not enough memory{f': {error}' if str(error) else ''}")
+            self._refused(line, f"{quoted(line.text)}: not enough memory: {error}" if str(error) else lacking(error))
         except Exception:
             self._confess(line.text)
 

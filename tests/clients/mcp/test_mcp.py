@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -256,6 +257,35 @@ def test_a_daemon_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (1, "")
     assert "no answer within" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.posix
+def test_an_output_that_cannot_be_written_is_said_in_a_line(daemon: Served) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, daemon.ipc],
+            cwd=ROOT,
+            input=greeting(1).encode(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE_S,
+        )
+    assert (done.returncode, done.stderr) == (1, b"desdaemon: standard output: No space left on device\n")
+
+
+@pytest.mark.posix
+def test_too_few_descriptors_are_said_in_a_line(daemon: Served) -> None:
+    """libzmq aborts without."""
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -n 12; exec "$@"', "sh", *COMMAND, daemon.ipc],
+        cwd=ROOT,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"desdaemon mcp: {daemon.ipc}: {os.strerror(errno.EMFILE)}: try later\n"
 
 
 def test_a_missing_package_is_named_with_its_extra() -> None:
