@@ -1,7 +1,8 @@
 """Games as lists of moves, the format txt: a line each, or over several lines; with numbers, remarks and names.
 
 A line that is no game of its own, or whose number says so, goes on with the game before it. If it cannot, that game is
-refused as a whole, because half of it would be a wrong game.
+refused as a whole, because half of it would be a wrong game. A line that could be either waits for a later one that
+decides; if none does, such lines are a list after a list, and refused at the start of a file.
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ class _Game:
         self.fault = line.fault
         self.unread: list[tuple[int, str]] = []
         """The lines after the game that are no moves: their numbers, and what is wrong."""
+        self.apart: list[_Game] = []
+        """The games that the lines are if they are a list, as long as they could be one."""
         if not self.fault:
             try:
                 self.add(line)
@@ -151,10 +154,19 @@ class _Game:
         taken = self.last.player | self.last.opponent
         return not START.moves >> first & 1 or not (taken >> first & 1 or first in self.line.moves[:1])
 
-    def texts(self) -> Iterator[GameText]:
+    def text(self) -> GameText:
         board = [] if self.first == START else [("BOARD", board_text(self.first))]
         result = [(WRITTEN_RESULT, self.result)] if self.result else []
-        yield GameText(self.start, [*board, ("", moves_text(self.moves)), *result], self.fault)
+        return GameText(self.start, [*board, ("", moves_text(self.moves)), *result], self.fault)
+
+    def texts(self, listed: bool) -> Iterator[GameText]:
+        """Yield the game, or the games of a list (``listed``), and the lines that are none."""
+        if self.apart and not listed:
+            self.fault = (
+                f"lines {self.start} to {self.apart[-1].start}: one game or several? "
+                "Write one game in one line, or a result such as * behind each of several"
+            )
+        yield from [game.text() for game in self.apart if listed] or [self.text()]
         for number, fault in self.unread:
             yield GameText(number, [], fault)
 
@@ -175,7 +187,7 @@ def move_lists(lines: Iterable[str]) -> Iterator[GameText]:
             if game and line.fault:
                 game.unread.append((number, line.fault))
                 if len(game.unread) > _MOST_UNREAD:
-                    yield from game.texts()
+                    yield from game.texts(listed)
                     game = None
             elif game:
                 game.result = game.result if game.ended else line.result
@@ -185,11 +197,11 @@ def move_lists(lines: Iterable[str]) -> Iterator[GameText]:
             continue
         else:
             if game:
-                listed = game.lines == 1 or (listed and not game.lines)
-                yield from game.texts()
+                yield from game.texts(listed)
+                listed = game.lines == 1 or (listed and (not game.lines or bool(game.apart)))
             game = _Game(number, line)
     if game:
-        yield from game.texts()
+        yield from game.texts(listed)
 
 
 def _goes_on(game: _Game, line: _Line, number: int, listed: bool) -> bool:
@@ -204,22 +216,25 @@ def _goes_on(game: _Game, line: _Line, number: int, listed: bool) -> bool:
     numbered = line.sure or game.has_number(line.number)
     wrong, at = line.fault, number
     # A game over several lines, or with several numbers, goes on.
-    sequel = not alone or game.lines > 1 or game.line.several
-    if not game.fault and not wrong and (game.has_number(line.number) if numbered else sequel):
+    decided = not alone or (game.lines > 1 and not game.apart) or game.line.several or numbered
+    if not game.fault and not wrong and (not numbered or game.has_number(line.number)):
         try:
             # What could not be read may have had moves.
             if not game.unread:
                 game.add(line)
+                apart = game.apart or [_Game(game.start, game.line)]
+                game.apart = [] if decided else [*apart, _Game(number, line)]
                 return True
             play_moves(game.last, line.moves)
             at, wrong = game.unread[0]
         except BadInput as error:
             wrong = str(error)
     in_order = line.number == game.line.number + 1 and not game.line.several
-    if (alone or (listed and game.lines < 2)) and (not numbered or in_order):
+    if (alone or (listed and (game.lines < 2 or game.apart))) and (not numbered or in_order):
         return False
     game.fault = game.fault or f"line {at}: {wrong or f'the number {line.number} is not that of its next move'}"
     game.unread.clear()
+    game.apart.clear()
     return True
 
 

@@ -61,7 +61,7 @@ def test_games_are_written_in_each_format() -> None:
 @pytest.mark.parametrize(
     ("format", "text", "moves"),
     [
-        ("txt", "# remark\n\nf5d6C3\nD3\n", "F5D6C3"),
+        ("txt", "# remark\n\nf5d6C3\nF5\n", "F5D6C3"),
         ("txt", "F5 d6, C3", "F5D6C3"),
         ("pgn", "1. F5 d6 2. C3 {a remark} *\n2. D3", "F5D6C3"),
         ("pgn", '[Event "x"]\n[White "y"]\n\n1.P@f5 {+1.0/5 0.2} P@d6 2.P@c3 ; rest D3\n31-33', "F5D6C3"),
