@@ -180,7 +180,7 @@ class BoardEnd(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A list of adjourned matches, with their numbers, such as ``.123``."""
+    """A list of adjourned matches, with the numbers, such as ``.123``, of those that may be `GameType.playable`."""
 
     numbers: tuple[str, ...]
     text: str
@@ -273,8 +273,9 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
     if words[0] == "end":
         return BoardEnd(words[1], block.text) if _ID.fullmatch(words[1]) else None
     if words[0] == "stored":
-        firsts = (line.split()[:1] for line in block.body)
-        return Stored(tuple(word for words in firsts for word in words if _ID.fullmatch(word)), block.text)
+        lines = [line.split() for line in block.body]
+        found = (line[0] for line in lines if line and _ID.fullmatch(line[0]) and _may_be_played(line[1:]))
+        return Stored(tuple(found), block.text)
     games = tuple(_records("".join((block.head, *block.body))))
     if games:
         return Records(games)
@@ -352,6 +353,12 @@ def parse_type(text: str) -> GameType:
     discs = next((int(flag[1:]) for flag in flags if flag[0] == "r"), 0)
     colour = next((flag for flag in flags if flag in "bw"), "")
     return GameType(bool(found[1]), int(found[2]), colour, "k" in flags, discs, "a" in flags)
+
+
+def _may_be_played(words: list[str]) -> bool:
+    """Return whether a match that is listed in these words may be playable: a number of them may look like a type."""
+    types = [parse_type(word) for word in words if _TYPE.fullmatch(word)]
+    return not types or any(type.playable for type in types)
 
 
 def parse_clock(text: str) -> ServerClock:

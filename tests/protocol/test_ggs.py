@@ -123,6 +123,12 @@ def test_ended_boards_and_adjourned_matches_are_read() -> None:
     assert only("/os: stored 0\nREADY\n").numbers == ()
 
 
+def test_adjourned_matches_of_other_games_are_not_asked_for() -> None:
+    types = ("8", "s8r20", "10", "s10r20", "8k", "8a", "s8r20ka", "8 of 10 moves")
+    lines = "".join(f"|.{number} alice 2300 bob {type}\n" for number, type in enumerate(types))
+    assert only(f"/os: stored {len(types)}\n{lines}READY\n").numbers == (".0", ".1", ".7")
+
+
 @pytest.mark.parametrize("text", ["wrong password", "wrong password\n", "wrong\n|password"])
 def test_the_last_words_of_a_connection_are_heard(text: str) -> None:
     blocks = ggs.BlockReader()
