@@ -146,6 +146,14 @@ def test_what_cannot_be_read_is_refused_in_a_line(name: str, text: str | bytes, 
     assert reason in complaints[0]
 
 
+@pytest.mark.parametrize("text", ["1. F5 1-0 D6", "1. F5 * 2. D6 C5 *", '[Event "a"]\n\n1. F5 0-1\nD6 1-0\n'])
+def test_a_result_ends_a_game_and_moves_behind_it_are_told(text: str) -> None:
+    complaints: list[str] = []
+    assert lines_of(list(parse_games(text.encode(), "x.pgn", complaints.append))) == "f5"
+    assert len(complaints) == 1
+    assert "D6" in complaints[0]
+
+
 def test_tags_without_moves_are_a_game_of_their_own() -> None:
     text = '[Event "a"]\n[Black "Ann"]\n\n[Event "b"]\n[White "Bob"]\n\n1. F5 D6 *\n'
     games = [(game.event, game.record.black, game.record.white) for game in parse_games(text.encode(), "x.pgn")]
