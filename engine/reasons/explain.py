@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput
@@ -250,10 +250,26 @@ def _last(told: Told) -> str:
 
 def _turns(told: Told) -> str:
     here, there = told.here, told.there
-    return (
-        f"counted to the end, after {told.move} {told.they} turns {here.other:g} discs and you {here.own:g}; after "
-        f"{told.instead} instead, {told.they} would turn {there.other:g} and you {there.own:g}"
+    exchanged = "; ".join(_exchanged(told))
+    begun = (
+        f"after {told.move} {exchanged}; counted to the end," if exchanged else f"counted to the end, after {told.move}"
     )
+    return (
+        f"{begun} {told.they} turns {here.other:g} discs and you {here.own:g}; after {told.instead} instead, "
+        f"{told.they} would turn {there.other:g} and you {there.own:g}"
+    )
+
+
+def _exchanged(told: Told) -> Iterator[str]:
+    """Yield which squares the other side gets that the mover would get after the best move, and the passes it costs."""
+    theirs = [step.move for step in told.played.steps if not step.mine and step.move != rules.PASS]
+    ours = {step.move for step in told.best.steps if step.mine}
+    lost = [square for square in theirs if square in ours]
+    if lost:
+        yield f"{told.they} gets {_names(lost)}, which you would get after {told.instead}"
+    passes, fewer = (sum(s.mine and s.move == rules.PASS for s in line.steps) for line in (told.played, told.best))
+    if passes > fewer:
+        yield f"you pass {_times(passes)}, after {told.instead} {_times(fewer)}"
 
 
 SENTENCES: dict[str, Callable[[Told], str]] = {

@@ -106,7 +106,8 @@ CASES = {
     ),
     "turns": (
         ("OXXXXXXXOOOOOOX-OOOXOXXXOXOOXXXXOXOXOOXXOXXXOOXXOXXOOO--OOOOOO-- O", "h7h8h2g8g7", "h2g8h8pah7g7"),
-        "Counted to the end, after h7 Black turns 3 discs and you 5; after h2 instead, Black would turn 3 and you 9.",
+        "After h7 Black gets h8, which you would get after h2; counted to the end, Black turns 3 discs and you 5; "
+        "after h2 instead, Black would turn 3 and you 9.",
         ((5, 3), (9, 3), ()),
     ),
 }
@@ -142,6 +143,20 @@ def test_a_difference_that_nobody_would_see_is_no_reason(only: str, played: str,
     here, there = compared(parse_board(SMALL), parse_moves(played), parse_moves(best))
     assert 0 < abs(measured(there)[only].balance - measured(here)[only].balance) < THIN[only]
     assert explain(SMALL, played, best) == explain(SMALL, best, played) == []
+
+
+@pytest.mark.parametrize("kind", ["turns"])
+def test_a_count_to_the_end_names_squares_and_passes_that_the_move_costs(only: str) -> None:
+    where = "---XXXXX--XXXOOO--XXOXOOO-XOOOXOOXXOOXOOO-OOXOOO-OXOOOOOOOOOOOOO X"
+    (reason,) = explain(where, "a7b6a3b4b3a2pab2b1c1paa1", "b6a7b4a3b3a2b2a1b1c1")
+    assert reason.text == (
+        "After a7 White gets b6, b4 and b2, which you would get after b6; you pass twice, after b6 not at all; counted "
+        "to the end, White turns 20 discs and you 7; after b6 instead, White would turn 13 and you 6."
+    )
+    where = "X--OOO---XOXOO--XOXOXOXXOOOXXXOXOOXOXXXXXXXXXXX---XXOX----XXXX-- X"
+    rest = "b7b8a8a7g8"
+    (reason,) = explain(where, f"a2{rest}b1c1g7h8g1h7h6h2g2h1", f"b1c1a2{rest}g7h8g1h7h6h2g2h1")
+    assert reason.text.startswith("Counted to the end, after a2 White turns 38 discs and you 29; after b1 instead,")
 
 
 @pytest.mark.parametrize("kind", ["c-square"])
