@@ -23,6 +23,7 @@ SATELLITES = (
     "book.growth",
     "book.judge",
     "book.packed",
+    "book.reports",
     "book.site",
     "book.umigame",
     "engine.people",

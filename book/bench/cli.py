@@ -33,8 +33,8 @@ from desdaemon.book.formats import text
 from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START
-from desdaemon.book.reports.report import summary
 from desdaemon.book.storage import snapshot
+from desdaemon.book.summary import summary
 from desdaemon.protocol.command_line import Parser
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from desdaemon.book.commands.changing import shrunk
+from desdaemon.book.commands.searching import result_of
 from desdaemon.book.editing import shrink
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.growth import grow, research
 from desdaemon.book.growth import learn as learning
 from desdaemon.book.growth import schedule as schedules
 from desdaemon.book.growth import self_play as playing
-from desdaemon.book.reports.report import entry_text
+from desdaemon.book.summary import entry_text
 from desdaemon.core.books.command_run import BookCommandRun
-from desdaemon.core.books.commands.changing import shrunk
-from desdaemon.core.books.commands.searching import result_of
 from desdaemon.core.books.jobs import Result
 from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted

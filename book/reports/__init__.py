@@ -1,1 +1,1 @@
-"""Reports on a book: summaries, verification, comparison, grades, measurements."""
+"""Reports on many positions of a book and on two books, merging, salvage."""

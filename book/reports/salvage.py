@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import possible, repair
 from desdaemon.book.chunks import without_counts
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.memory.files import content
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
-from desdaemon.book.reports.check import possible, repair
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.replay import replay
 from desdaemon.book.storage.store import journal_path

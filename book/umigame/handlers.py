@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from desdaemon.book.editing.shrink import OUTSIDE
-from desdaemon.book.reports.report import moves_text, score_text
+from desdaemon.book.summary import moves_text, score_text
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput

@@ -18,11 +18,12 @@ from desdaemon.protocol.wire.fields import Field
 from .book_rows import (
     DISCARD,
     GAME_FILES,
+    GAMES_COUNTED,
+    GAMES_KNOWN,
     GROWTH,
     OPEN,
     OPTIONS,
     OUTPUT,
-    SEARCH,
     SEARCHES,
     SHRUNK,
     BookCommand,
@@ -38,14 +39,12 @@ from .book_rows import (
 )
 from .options import split_words, whole_number
 
-_CHANGING = "desdaemon.core.books.commands.changing"
-_GAMES = "desdaemon.core.books.commands.games"
-_LOADING = "desdaemon.core.books.commands.loading"
-_LOOKING = "desdaemon.core.books.commands.looking"
-_SEARCHING = "desdaemon.core.books.commands.searching"
+_CHANGING = "desdaemon.book.commands.changing"
+_GAMES = "desdaemon.book.commands.games"
+_LOADING = "desdaemon.book.commands.loading"
+_LOOKING = "desdaemon.book.commands.looking"
+_SEARCHING = "desdaemon.book.commands.searching"
 
-_GAMES_COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
-_GAMES_KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")
 _LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
 _ENDINGS = [ending for one in satellites.present() for kind in one.book_formats for ending in kind.endings]
@@ -126,52 +125,6 @@ BOOK_COMMANDS = (
         saves=True,
         handler=f"{_LOADING}:run_backup",
     ),
-    editor_command(
-        "merge",
-        (
-            file_name("A book of any format."),
-            flag("keep-ours", "Add missing positions only."),
-            flag("into", "Write instead a copy of the overlay's base with its changes to that file."),
-        ),
-        "Add the positions of another book; of two entries the one with the higher level stays.",
-        role=ADMIN,
-        handler=f"{_LOADING}:run_merge",
-        results=(
-            count("conflicts", "Positions with different scores."),
-            OPEN,
-            _GAMES_COUNTED,
-            _GAMES_KNOWN,
-        ),
-    ),
-    BookCommand(
-        "diff",
-        (
-            file_name("A book of any format."),
-            file_name("Another one; the book in use unless given.", required=False, name="other"),
-        ),
-        "Count how two books differ.",
-        long=True,
-        role=ADMIN,
-        handler=f"{_LOADING}:run_diff",
-        results=(
-            count("only_first", "Positions of the first book alone."),
-            count("only_second", "Positions of the second book alone."),
-            count("other_score", "Positions with another score."),
-            count("other_leaf", "Positions with the same score and another leaf."),
-            count("other_level", "Positions that differ in the level alone."),
-            count("same", "Positions without a difference."),
-            count("examples", "Differences shown in `text`."),
-        ),
-    ),
-    editor_command(
-        "salvage",
-        (file_name("The damaged file."), DISCARD),
-        "Recover the undamaged part of a book; the damaged file is not changed.",
-        role=ADMIN,
-        replaces=True,
-        handler=f"{_LOADING}:run_salvage",
-        results=(count("lost", "Records that could not be read.", "records"),),
-    ),
     # Settings
     BookCommand(
         "on",
@@ -246,14 +199,6 @@ BOOK_COMMANDS = (
         handler=f"{_LOOKING}:run_show",
     ),
     BookCommand(
-        "edits",
-        (number("count", 1, 10**6, "Most positions to list.", 100),),
-        "List the positions whose score was set by hand.",
-        long=True,
-        handler=f"{_LOOKING}:run_edits",
-        results=(count("edits", "Scores set by hand.", "scores"),),
-    ),
-    BookCommand(
         "info",
         (),
         "Show the book's size, levels, depth and memory.",
@@ -278,15 +223,6 @@ BOOK_COMMANDS = (
         results=(Field("scores", "{int}", "Positions by score.", "positions"),),
     ),
     BookCommand(
-        "analyze",
-        (number("n", 1, 128, "Moves, all unless given."),),
-        "Analyse the game by the book's scores alone.",
-        aliases=("analyse", "a"),
-        game=True,
-        handler=f"{_LOOKING}:run_analyze",
-        results=(count("plies", "Moves of the game that the book knows.", "plies"),),
-    ),
-    BookCommand(
         "grade",
         (),
         "Show how reliable the position's score is: A to F, AA to AF.",
@@ -294,18 +230,6 @@ BOOK_COMMANDS = (
         places=True,
         handler=f"{_LOOKING}:run_grade",
         results=(Field("grade", "str", "`A` to `F`, `AA` to `AF`."),),
-    ),
-    BookCommand(
-        "lines",
-        (
-            number("loss", 0, 129, "Discs that a move may lose.", 0),
-            number("count", 1, 10**6, "Most lines to show.", 100),
-        ),
-        "Show the best lines from here through the book.",
-        long=True,
-        places=True,
-        handler=f"{_LOOKING}:run_lines",
-        results=(Field("lines", "[str]", "Best lines through the book, `f5d6c3`."),),
     ),
     editor_command(
         "verify",
@@ -318,50 +242,6 @@ BOOK_COMMANDS = (
             count("due", "Positions whose scores `book.negamax` has to bring up to date."),
             Field("problems", "{int}", "Positions by kind of problem.", "positions"),
         ),
-    ),
-    BookCommand(
-        "check",
-        (GAME_FILES,),
-        "Compare the moves of games with the book.",
-        long=True,
-        role=ADMIN,
-        handler=f"{_LOOKING}:run_check",
-        results=(
-            count("missing", "Positions of the games that are not in the book."),
-            count("good", "Positions whose move is a best one of the book."),
-            count("bad", "Positions whose move is not."),
-        ),
-    ),
-    BookCommand(
-        "extract",
-        (
-            file_name("File to write, a game a line."),
-            number("loss", 0, 129, "Discs that a move may lose.", 0),
-        ),
-        "Write the best lines from here to a file.",
-        long=True,
-        role=ADMIN,
-        handler=f"{_LOOKING}:run_extract",
-        results=(count("lines", "Lines written.", "lines"),),
-    ),
-    BookCommand(
-        "problem",
-        (
-            number("empties", 0, 60, "Empty squares.", 24),
-            number("count", 1, 10**6, "Most positions to show.", 10),
-        ),
-        "Show positions of the book with a single best move.",
-        long=True,
-        handler=f"{_LOOKING}:run_problem",
-        results=(Field("problems", "[str]", "Positions with one best move, a line each."),),
-    ),
-    BookCommand(
-        "feed-hash",
-        (),
-        "Load the book's scores below this position into the transposition table.",
-        long=True,
-        about=SEARCH,
-        handler=f"{_LOOKING}:run_feed_hash",
     ),
     # Growing
     editor_command(
@@ -397,8 +277,8 @@ BOOK_COMMANDS = (
             SEARCHES,
             count("games", "Games read.", "games"),
             count("left_out", "Games left out.", "games"),
-            _GAMES_COUNTED,
-            _GAMES_KNOWN,
+            GAMES_COUNTED,
+            GAMES_KNOWN,
         ),
     ),
     editor_command(

@@ -197,3 +197,6 @@ GROWTH: Shape = (SEARCHES, count("rounds", "Rounds of adding and negamax.", "rou
 OPEN = count("open", "Positions that need a search, see `book.fix`.")
 SHRUNK: Shape = (count("removed", "Positions removed."), OPEN)
 """The results of a command that removes positions."""
+
+GAMES_COUNTED = Field("counted", "int", "Games counted that were not before.", "games", since="1.1")
+GAMES_KNOWN = Field("known", "int", "Games that had been counted before.", "games", since="1.1")

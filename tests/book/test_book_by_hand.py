@@ -10,14 +10,14 @@ from book_dialogue import BookDialogue
 from toys import contents, game_positions, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.choose import MoveChoice, candidates
 from desdaemon.book.editing.add import enumerate_book, fix
 from desdaemon.book.editing.by_hand import edit, unedit
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
-from desdaemon.book.reports.report import entry_text, show_lines
+from desdaemon.book.summary import entry_text, show_lines
 from desdaemon.core.books.lookup import Looks
 from desdaemon.protocol.othello.notation import move_text
 

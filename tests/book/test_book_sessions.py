@@ -11,6 +11,7 @@ import pytest
 from toys import game_positions
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing import shrink
 from desdaemon.book.editing.add import BookGame, add_games, add_positions, fix
 from desdaemon.book.editing.by_hand import edit, unedit
@@ -20,11 +21,10 @@ from desdaemon.book.growth import grow, learn, research
 from desdaemon.book.layout import NO_SCORE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.compare import merge
 from desdaemon.protocol.othello import rules
 
-pytestmark = pytest.mark.needs("book.growth")
+pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
 DEPTH = 9
 MOST = 120

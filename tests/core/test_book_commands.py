@@ -13,10 +13,10 @@ from test_book_grow import reference_deviate
 from toys import canonical, contents, game_positions, undated
 
 from desdaemon.book.book import Book
+from desdaemon.book.commands import games
 from desdaemon.book.formats import registry
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
-from desdaemon.core.books.commands import games
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 

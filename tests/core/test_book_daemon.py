@@ -15,7 +15,7 @@ import pytest
 from checkout import ROOT
 from toys import contents
 
-from desdaemon.book.reports.check import verify
+from desdaemon.book.check import verify
 from desdaemon.book.storage.store import open_store
 
 POSITIONS = re.compile(rb"(\d+) positions[,\n]")

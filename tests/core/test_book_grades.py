@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from toys import small_book, spread
 
+from desdaemon.book.grade import Grades
 from desdaemon.book.record import START
-from desdaemon.book.reports.grade import Grades
 from desdaemon.core.books import lookup
 from desdaemon.core.books.lookup import GRADING_SHARE, WHILE_CHANGING_S, Looks
 from desdaemon.core.books.service import Books

@@ -13,9 +13,9 @@ from book_dialogue import BookDialogue
 from checkout import SUPPORT
 from test_book_undo import BEFORE, COMMANDS, LINE, State, state
 
+from desdaemon.book.check import verify
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.registry import load
-from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import open_store
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 

@@ -15,11 +15,11 @@ from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.formats import registry
 from desdaemon.book.formats.registry import load
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import observers, snapshot, store
 from desdaemon.book.storage.store import REMOVING, open_store
 from desdaemon.core.books.running import run_command

@@ -11,10 +11,10 @@ from waits import until
 
 from desdaemon.api import Board, Engine
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import add_positions
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
-from desdaemon.book.reports.check import verify
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import parse_moves
 from desdaemon.protocol.othello.openings import openings

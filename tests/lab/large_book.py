@@ -23,6 +23,7 @@ from toys import create_store
 
 from desdaemon.book.bench.cli import own_folder, show
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.edax import file as edax
 from desdaemon.book.editing.add import fix
@@ -34,7 +35,6 @@ from desdaemon.book.growth.grow import deviate
 from desdaemon.book.layout import PASS
 from desdaemon.book.memory.arena import ARENA
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import Store, open_store
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import platform

@@ -29,11 +29,12 @@ ORDER = """
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.memory
     book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
-    book.choose  book.editing  book.hash_seeding  book.reports  book
+    book.choose  book.editing  book.grade  book.children  book.summary  book.check  book
 
     core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search
     core.books
     core.requests  core
+    book.commands
 
     dialogue.interrupt  dialogue.clock  dialogue.game  dialogue.streams  dialogue.log_files
     dialogue.session  dialogue.terminal  dialogue.commands  dialogue.dialects  dialogue.configuration
@@ -45,7 +46,7 @@ ORDER = """
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
     engine.training.count  cluster  batches  engine.people  engine.reasons
     book.edax  book.egaroucid  book.packed  book.bench  book.umigame
-    book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
+    book.reports  book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
     __main__
 """
 """The parts, each with all that its prefix covers and no longer one does: a module imports what stands before it.

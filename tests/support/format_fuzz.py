@@ -31,7 +31,9 @@ from typing import NamedTuple
 import numpy as np
 from toys import create_store, set_results
 
+from desdaemon.book import summary
 from desdaemon.book.book import Book
+from desdaemon.book.check import repair, verify
 from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.editing.game_results import live_game
@@ -39,9 +41,6 @@ from desdaemon.book.errors import BookError
 from desdaemon.book.formats import registry
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
-from desdaemon.book.reports import report
-from desdaemon.book.reports.check import repair, verify
-from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.store import journal_path, open_store
 from desdaemon.engine.evaluation import weights_file
@@ -181,17 +180,19 @@ def use_book(book: Book) -> None:
         entry = table.entry(row)
         table.find(*entry[:2])
         book.known_moves(entry)
-        report.entry_text(book, entry)
+        summary.entry_text(book, entry)
         for choice in Choice:
             choose(book, *entry[:2], MoveChoice(choice, 100), rng)
-    report.show_lines(book, *START, black=True)
-    report.info_lines(report.summary(book))
+    summary.show_lines(book, *START, black=True)
+    summary.info_lines(summary.summary(book))
     verify(book)
     book.negamax()
     for rule in (1, 0):
         book.options = book.options._replace(rule=type(book.options.rule)(rule))
         book.negamax()
-    list(report.problems(book, 50, 3))
+    from desdaemon.book.reports.report import problems
+
+    list(problems(book, 50, 3))
     marks = np.zeros(len(book), bool)
     marks[::3] = True
     book.remove(marks)
@@ -222,6 +223,8 @@ def use_store(path: Path) -> None:
             use_book(opened.book)
             opened.save()
     except BookError:
+        from desdaemon.book.reports.salvage import salvage
+
         use_book(salvage(path).book)
         raise
 

@@ -16,7 +16,7 @@ from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.editing.add import add_positions
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.layout import PASS
-from desdaemon.book.options import BookOptions
+from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import RESULT, START
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.store import Store, journal_path, lock_path
@@ -63,6 +63,23 @@ def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
 def small_book(depth: int = 6, level: int = 2) -> Book:
     """A book of the initial position only."""
     return new_book(BookOptions(level=level, min_empties=61 - depth), toy)
+
+
+def grown(relative: int = 3, depth: int = 6, level: int = 2) -> Book:
+    """A book of the lines that lose at most ``relative`` discs."""
+    book = small_book(depth=depth, level=level)
+    spread(book, relative)
+    return book
+
+
+def set_rule(book: Book, rule: Rule) -> None:
+    """Make the book's scores those of a rule; under Egaroucid's every leaf beside links is better than these."""
+    book.options = book.options._replace(rule=rule)
+    for row in range(len(book)) if rule is Rule.EGAROUCID else ():
+        entry = book.table.entry(row)
+        if entry.has_leaf and any(child >= 0 for _, child in book.table.links(*entry[:2])):
+            book.table.write(row, entry._replace(leaf_score=60))
+    book.negamax()
 
 
 def spread(book: Book, loss: int) -> None:

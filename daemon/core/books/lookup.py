@@ -16,9 +16,9 @@ from desdaemon.protocol.wire.codec import Prepared
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
+    from desdaemon.book.children import ReportedMove
     from desdaemon.book.editing.game_results import Results
-    from desdaemon.book.reports.children import ReportedMove
-    from desdaemon.book.reports.grade import Grades
+    from desdaemon.book.grade import Grades
 
     from .service import Books, BookView
 
@@ -99,7 +99,7 @@ class Looks:
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
-        from desdaemon.book.reports.grade import Stale, TooMany
+        from desdaemon.book.grade import Stale, TooMany
 
         for _ in range(_ATTEMPTS):
             try:
@@ -112,8 +112,8 @@ class Looks:
         return Prepared(look_data(look, ""))
 
     def _data_of(self, look: BookView, player: int, opponent: int, children: bool, most: int | None) -> Data:
-        from desdaemon.book.reports.children import children as children_of
-        from desdaemon.book.reports.grade import Grades
+        from desdaemon.book.children import children as children_of
+        from desdaemon.book.grade import Grades
 
         book = self._books.needed()
         grades = self._grades

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from random import Random
 
     from desdaemon.book.book import Book
+    from desdaemon.book.children import ReportedMove
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
     from desdaemon.book.editing.game_results import Results
     from desdaemon.book.formats.registry import Opened
     from desdaemon.book.progress import ProgressCallback
-    from desdaemon.book.reports.children import ReportedMove
     from desdaemon.book.storage.store import Store
     from desdaemon.core.search.loader import LoadedEngine
     from desdaemon.core.search.scheduler import Scheduler
@@ -388,7 +388,7 @@ class Books:
         the best lines, which may take seconds, and begins again when a job changes the book. Raises what ``progress``
         raises.
         """
-        from desdaemon.book.reports.grade import Grades
+        from desdaemon.book.grade import Grades
 
         return self._unchanged(lambda book: Grades(book).grade(player, opponent, progress=progress), "")
 
@@ -396,7 +396,7 @@ class Books:
         """Return each legal move with its data and grade in the book; [] if there is no book, or the position is
         outside it. May take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
         """
-        from desdaemon.book.reports.children import children
+        from desdaemon.book.children import children
 
         return self._unchanged(lambda book: children(book, player, opponent, progress=progress), [])
 
@@ -404,7 +404,7 @@ class Books:
         """Return what ``look`` returns of the book, or ``without`` if there is none. If a job adds or removes positions
         meanwhile, ``look`` is called again.
         """
-        from desdaemon.book.reports.grade import Stale
+        from desdaemon.book.grade import Stale
 
         while (book := self.book) is not None:
             try:

@@ -18,7 +18,6 @@ from desdaemon.book.editing.game_results import take_back
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
 from desdaemon.book.record import START
-from desdaemon.book.reports.compare import merge
 from desdaemon.book.storage.store import open_store
 
 Results = dict[tuple[int, int], tuple[float, float, float]]
@@ -73,6 +72,7 @@ def test_a_file_added_twice_counts_once(dialogue: BookDialogue, tmp_path: Path) 
     assert "Games counted: 3 of games.txt" in dialogue.say("book info")
 
 
+@pytest.mark.needs("book.reports")
 def test_a_copy_and_its_origin_share_games(dialogue: BookDialogue, tmp_path: Path) -> None:
     origin, copy = tmp_path / "origin.book", tmp_path / "copy.book"
     for name, seeds in (("a", (0, 1)), ("b", (2, 3)), ("c", (4,))):
@@ -130,8 +130,11 @@ def test_games_that_were_played_count_each(dialogue: BookDialogue, tmp_path: Pat
     assert not any(any(counts) for counts in results(dialogue.book).values())
 
 
+@pytest.mark.needs("book.reports")
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_book_without_games_is_merged_as_before(learned: bool) -> None:
+    from desdaemon.book.reports.compare import merge
+
     book, old = small_book(), small_book()
     set_results(old, 0, (5.0, 6.0, 7.0))
     add_games(book, some_games(1, 4), Worker(toy), keep_results=True, adjusting=learned)
@@ -156,8 +159,11 @@ def test_what_was_learned_is_taken_back() -> None:
         assert after[key] == pytest.approx(counts)
 
 
+@pytest.mark.needs("book.reports")
 @pytest.mark.parametrize("seed", range(6))
 def test_any_sequence_equals_the_recount_of_the_set_of_games(seed: int, tmp_path: Path) -> None:
+    from desdaemon.book.reports.compare import merge
+
     dice = random.Random(seed)
     books = [small_book(dice.choice((5, 7))) for _ in range(2)]
     known: list[dict[tuple[bytes, int, str], str]] = [{}, {}]

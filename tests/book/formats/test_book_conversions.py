@@ -11,13 +11,13 @@ from book_dialogue import BookDialogue
 from toys import contents, game_positions, set_results, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import add_positions
 from desdaemon.book.editing.by_hand import edit
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
 from desdaemon.book.options import Rule
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
 
 NAMES = ("b.dat", "b.egbk3", "b.txt", "b.book")
 

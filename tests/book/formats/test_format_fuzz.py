@@ -28,12 +28,14 @@ def spoilt(cases: int) -> None:
 
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
+@pytest.mark.needs("book.reports")
 def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
     spoilt(25)
 
 
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
+@pytest.mark.needs("book.reports")
 @pytest.mark.slow
 def test_many_spoilt_files_of_every_format_are_read_or_refused() -> None:
     spoilt(2000)

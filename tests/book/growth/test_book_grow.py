@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from toys import canonical, contents, game_positions, new_book, small_book, toy, worth
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.chunks import address
 from desdaemon.book.editing.add import BookGame, add_games, add_positions, fix
 from desdaemon.book.editing.by_hand import edit
@@ -38,7 +39,6 @@ from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, 
 from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports.check import verify
 from desdaemon.book.table import BookTable
 from desdaemon.engine.limits import level_limits
 

@@ -7,11 +7,13 @@ import referee
 from toys import canonical, contents, create_store, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import add_positions, fix
 from desdaemon.book.editing.game_results import adjust, count, live_game
 from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import registry
+from desdaemon.book.grade import LETTERS, Grades
 from desdaemon.book.growth.learn import (
     NO_LIMIT,
     Window,
@@ -26,8 +28,6 @@ from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, HUMAN_LEVEL, MAX_LE
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, in_scale, reading
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports.check import verify
-from desdaemon.book.reports.grade import LETTERS, Grades
 from desdaemon.book.storage.store import open_store
 
 WINDOW = Window(6, 6, 14)

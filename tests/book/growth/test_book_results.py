@@ -13,6 +13,7 @@ from book_dialogue import BookDialogue
 from toys import contents, game_positions, set_results, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.editing.add import BookGame, add_games
 from desdaemon.book.editing.game_results import adjust, count, live_game
@@ -20,7 +21,6 @@ from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
 from desdaemon.core.books.lookup import look_data
 
 

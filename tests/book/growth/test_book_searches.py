@@ -8,17 +8,19 @@ import referee
 from toys import contents, new_book, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import add_positions
 from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.errors import NotInBook
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.hash_seeding import known_scores
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
+from desdaemon.book.reports.hash_seeding import known_scores
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
+
+pytestmark = pytest.mark.needs("book.reports")
 
 
 def test_solved_leaves_are_right_without_the_moves_left_out() -> None:

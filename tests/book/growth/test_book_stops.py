@@ -11,8 +11,8 @@ from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book import book
+from desdaemon.book.check import verify
 from desdaemon.book.formats.registry import load
-from desdaemon.book.reports.check import verify
 from desdaemon.core.books.jobs import BookJob
 from desdaemon.core.books.running import DUE
 from desdaemon.protocol.commands.book import BOOK_COMMANDS

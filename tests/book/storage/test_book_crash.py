@@ -11,11 +11,11 @@ import pytest
 from checkout import SUPPORT
 from toys import create_store, small_book, toy
 
+from desdaemon.book.check import verify
 from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.growth.grow import deviate, enhance, extend
 from desdaemon.book.growth.learn import Window, learn
 from desdaemon.book.record import START
-from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.store import journal_path, open_store
 

@@ -19,12 +19,11 @@ from toys import contents, create_store, set_results
 
 from desdaemon.book import negamax
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import enumerate_book
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START, PositionEntry
-from desdaemon.book.reports.check import verify
-from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.store import Store, journal_path, open_store
 
@@ -202,6 +201,7 @@ def test_blocks_are_compared_when_they_are_used_and_only_then(saved: Saved, neve
         assert before - guard.left <= 9
 
 
+@pytest.mark.needs("book.reports")
 def test_the_rest_is_compared_while_nothing_else_is_done(
     saved: Saved, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -225,6 +225,8 @@ def test_the_rest_is_compared_while_nothing_else_is_done(
         assert "block 0 (64 KiB)" in opened.damage
         refused(opened.save)
     assert "block 0 (64 KiB)" in capsys.readouterr().err
+    from desdaemon.book.reports.salvage import salvage
+
     rescued = salvage(path)
     assert rescued.lost == pytest.approx((1 << 16) / RECORD.itemsize, abs=2)
     assert path.read_bytes() == bytes(content)
@@ -271,6 +273,7 @@ def test_a_journal_is_replayed_on_a_book_compared_by_and_by(saved: Saved, tmp_pa
         assert negamax.check(opened.book.table, opened.book.options)[0] == 0
 
 
+@pytest.mark.needs("book.reports")
 def test_a_dialogue_says_what_is_damaged_and_goes_on(saved: Saved, tmp_path: Path, dialogue: BookDialogue) -> None:
     path = tmp_path / "b.book"
     content = bytearray(saved.content)

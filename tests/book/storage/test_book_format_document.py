@@ -9,11 +9,11 @@ import referee
 from toys import contents, create_store, set_results, small_book, spread, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.editing.add import fix
 from desdaemon.book.editing.by_hand import edit
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import open_store
 

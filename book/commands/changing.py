@@ -5,7 +5,7 @@ from __future__ import annotations
 from desdaemon.book.editing import by_hand, game_results, shrink
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.options import Rule
-from desdaemon.book.reports.report import score_text
+from desdaemon.book.summary import score_text
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput

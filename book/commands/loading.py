@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from desdaemon.book.book import Book
@@ -11,12 +9,9 @@ from desdaemon.book.changes import GivenCommand
 from desdaemon.book.editing.add import add_positions, enumerate_book, fix
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import registry
-from desdaemon.book.formats.losses import assumed_by_reading, rule_text
+from desdaemon.book.formats.losses import assumed_by_reading
 from desdaemon.book.options import MAX_DEPTH, BookOptions, default_depth
 from desdaemon.book.record import START
-from desdaemon.book.reports import compare
-from desdaemon.book.reports.report import entry_moves_text
-from desdaemon.book.reports.salvage import salvage
 from desdaemon.book.storage.observers import MemoryObserver
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
@@ -24,12 +19,9 @@ from desdaemon.core.books.service import Caller
 from desdaemon.core.metrics import account_of
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.rows import ADMIN
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.wire.messages import allows
-
-from .games import counted_text
 
 SHOWN = 10
 """The most positions that a result names for each kind of difference; further ones are only counted."""
@@ -78,10 +70,10 @@ def run_load(run: BookCommandRun) -> Result:
     opened = registry.open_any(path, level=run.number("level"), overlay=overlay, progress=run.progress)
     name = overlay or _shown(path)
     run.books.use(opened, name)
-    return {"notes": opened.notes, "text": [*_about(name, opened.assumed), f"{name}: {_count(opened.book)}"]}
+    return {"notes": opened.notes, "text": [*about(name, opened.assumed), f"{name}: {_count(opened.book)}"]}
 
 
-def _about(path: Path, what: str) -> list[str]:
+def about(path: Path, what: str) -> list[str]:
     """Return a list with one line, ``what`` about the file ``path``: data that was lost or assumed in converting a
     book. It is empty if ``what`` is "".
     """
@@ -124,7 +116,7 @@ def run_save(run: BookCommandRun) -> Result:
     if run.values["file"] is not None:
         books.target(path)
     saved = registry.save(path, book, run.progress)
-    text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
+    text = [*about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
     # A book that takes changes stays in use, and the new file is a copy.
     refused = books.reason
     if store is not None and books.failure:
@@ -160,7 +152,7 @@ def run_import(run: BookCommandRun) -> Result:
     outcome = fix(book, run.worker())
     name = _shown(path)
     done = f"importing book from {name}... {_count(book)}...{'done' if outcome.finished else 'stopped'}"
-    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(name, assumed), done]}
+    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*about(name, assumed), done]}
 
 
 def run_export(run: BookCommandRun) -> Result:
@@ -169,7 +161,7 @@ def run_export(run: BookCommandRun) -> Result:
     if run.books.store is not None:
         run.books.store.rescued()
     done = f"exporting book to {path}... {_count(book)}...done"
-    return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
+    return {"notes": saved.notes, "text": [*about(path, saved.lost), done]}
 
 
 def run_backup(run: BookCommandRun) -> Result:
@@ -226,103 +218,3 @@ def _whose(command: GivenCommand, caller: Caller) -> str:
     """Return the text of a command, with who gave it unless that was the caller."""
     own = command.client in ("", account_of(caller.client))
     return command.line if own else f"{command.line} (of {command.client})"
-
-
-@contextmanager
-def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """Return a context manager with the book that the parameter ``name`` names. A book in this program's format is
-    opened for reading, with its journal; a book in any other format is converted. Raises `BadInput` if the parameter
-    names the book in use.
-    """
-    path = run.source(name)
-    store = run.books.store
-    if store is not None and store.path == path.resolve():
-        raise BadInput(f"{path} is the book in use: name another one")
-    with registry.reading(path, run.progress) as other:
-        yield other
-
-
-def _merge_into(run: BookCommandRun) -> Result:
-    book, store = run.book, run.books.store
-    if store is None or store.base is None:
-        raise BadInput("book merge --into: the book in use is no overlay: book save FILE writes a copy")
-    if run.values["keep-ours"] is True:
-        raise BadInput("book merge --into: writes what the overlay has, with --keep-ours nothing of it")
-    path = run.target()
-    saved = registry.save(path, book, run.progress)
-    done = f"Book merged into {path}: {_count(book)}; {store.base.name} and {store.path.name} stay as they are"
-    return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
-
-
-def run_merge(run: BookCommandRun) -> Result:
-    if run.values["into"] is True:
-        return _merge_into(run)
-    book = run.book
-    with _other_book(run) as other:
-        ours = run.values["keep-ours"] is True
-        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, progress=run.progress)
-        theirs = other.options.rule
-    lines = []
-    if theirs is not book.options.rule:
-        lines.append(
-            f"{run.path()}: there {rule_text(theirs)}; here {rule_text(book.options.rule)}, for what was merged too"
-        )
-    lines += [
-        f"Book merge...done: {plural(merged.added, 'position')} added, "
-        f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
-    ]
-    if merged.counted or merged.known:
-        lines.append(counted_text(merged.counted, merged.known))
-    if merged.without_games:
-        lines.append(
-            f"{run.path()}: results of games that it did not keep are added in {merged.without_games} positions: games "
-            "among them that are here too count twice"
-        )
-    for conflict in merged.conflicts[:SHOWN]:
-        board = discs_text(conflict.player, conflict.opponent)
-        lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
-    missing = sum(map(len, book.scan_faults(run.progress)))
-    if missing:
-        lines.append(f"still to be searched: {plural(missing, 'position')} (book fix does that)")
-    return {
-        "changed": merged.replaced,
-        "conflicts": merged.conflicting,
-        "counted": merged.counted,
-        "known": merged.known,
-        "open": missing,
-        "text": lines,
-    }
-
-
-def run_diff(run: BookCommandRun) -> Result:
-    with _other_book(run) as first:
-        if run.values["other"] is None:
-            return _compared(run, run.book, first, "the book in use", str(run.path()))
-        with _other_book(run, "other") as second:
-            return _compared(run, first, second, str(run.path()), str(run.path("other")))
-
-
-def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
-    diff = compare.diff(first, second, examples=SHOWN, progress=run.progress)
-    lines = [
-        f"only in {first_name}: {plural(diff.only_first, 'position')}",
-        f"only in {second_name}: {plural(diff.only_second, 'position')}",
-        f"in both: {diff.same} the same, {diff.other_score} with another score, {diff.other_leaf} with another "
-        f"leaf, {diff.other_level} with another level",
-    ]
-    for example in diff.examples:
-        board = discs_text(example.first.player, example.first.opponent)
-        ours, theirs = entry_moves_text(first, example.first), entry_moves_text(second, example.second)
-        lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
-    return {**diff._asdict(), "examples": len(diff.examples), "text": lines}
-
-
-def run_salvage(run: BookCommandRun) -> Result:
-    path = run.path()
-    salvaged = salvage(path, run.progress)
-    run.books.use(registry.Opened(salvaged.book, None, registry.NATIVE, salvaged.notes), None)
-    return {
-        "notes": salvaged.notes,
-        "lost": salvaged.lost,
-        "text": [f"{path}: {_count(salvaged.book)} saved, {salvaged.lost} lost; book save FILE keeps them"],
-    }

@@ -16,10 +16,9 @@ from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.editing.shrink import cut
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports import report
-from desdaemon.book.reports.report import summary
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import journal_path, open_store
+from desdaemon.book.summary import summary, unreachable
 
 
 def same(book: Book) -> None:
@@ -35,7 +34,7 @@ def same(book: Book) -> None:
         row >= 0 for entry in entries for _, row in book.table.links(entry.player, entry.opponent)
     )
     assert sum(kept.levels.values()) == sum(kept.scores.values()) == len(entries)
-    assert kept.unreachable in (-1, report.unreachable(book))
+    assert kept.unreachable in (-1, unreachable(book))
 
 
 def grown() -> Book:

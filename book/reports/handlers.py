@@ -1,16 +1,18 @@
-"""Book commands that only read the book, except for `verify --repair`: show, info, stats, lines and more."""
+"""The handlers of the book commands of `book_commands`."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 
 from desdaemon.book.book import Book
+from desdaemon.book.commands.games import Games, counted_text
+from desdaemon.book.commands.loading import SHOWN, about
 from desdaemon.book.editing.shrink import OUTSIDE
-from desdaemon.book.hash_seeding import known_scores
+from desdaemon.book.formats import registry
+from desdaemon.book.formats.losses import rule_text
 from desdaemon.book.memory.files import keeping_backups
-from desdaemon.book.reports import check, report
+from desdaemon.book.summary import entry_moves_text, score_text
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.engine.search import Searcher
@@ -24,7 +26,9 @@ from desdaemon.protocol.othello.notation import Position, discs_text, move_text
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import plural
 
-from .games import Games
+from . import compare, report
+from .hash_seeding import known_scores
+from .salvage import salvage as salvaged_of
 
 FED = 1 << 17
 """The most scores that `book feed-hash` gives to the search's table: those of the positions nearest to the board."""
@@ -32,17 +36,7 @@ FED = 1 << 17
 _LINES = 64
 
 
-def run_show(run: BookCommandRun) -> Result:
-    position = run.caller.positions[-1]
-    player, opponent, black = position
-    shown = report.show_lines(run.book, player, opponent, black=black)
-    if not shown:
-        raise BadInput(f"book show: {OUTSIDE}")
-    moves = report.children_lines(run.books.children(player, opponent, run.progress), black=black)
-    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
-
-
-def run_edits(run: BookCommandRun) -> Result:
+def edits(run: BookCommandRun) -> Result:
     most, book = run.number("count"), run.book
     old_entries = {edit.key: edit.before for edit in book.edits}
     shown: list[str] = []
@@ -54,47 +48,9 @@ def run_edits(run: BookCommandRun) -> Result:
         line = f"{discs_text(entry.player, entry.opponent)} X {entry.score:+d}"
         if entry[:2] in old_entries:
             old = old_entries[entry[:2]]
-            line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
+            line += f", {score_text(old.score)} before" if old is not None else ", not in the book before"
         shown.append(line)
     return {"edits": count, "text": [*shown, f"{plural(count, 'score')} set by hand"]}
-
-
-def run_info(run: BookCommandRun) -> Result:
-    summary = report.summary(run.book, run.progress, reached=False)
-    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(summary), *report.more_lines(run.book)]
-    if run.books.store is not None and run.books.store.base is not None:
-        lines.insert(1, f"over {run.books.store.base.name}, which stays as it is")
-    # The book that ships has no file name.
-    if run.books.file and Path(run.books.file).exists():
-        written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
-        lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
-    if summary.unreachable > 0:
-        lines.append(f"Not reached from the initial position: {summary.unreachable}")
-    return {
-        "links": summary.links,
-        "leaves": summary.leaves,
-        "finished_games": summary.finished,
-        "depth": summary.depth,
-        "rule": run.book.options.rule.name.lower(),
-        "levels": {str(level): count for level, count in summary.levels.items()},
-        "memory_bytes": summary.memory,
-        "text": lines,
-    }
-
-
-def run_stats(run: BookCommandRun) -> Result:
-    summary = report.summary(run.book, run.progress)
-    lines = ["empties  positions      links     leaves   finished"]
-    lines += [
-        f"{row.empties:7d} {row.positions:10d} {row.links:10d} {row.leaves:10d} {row.finished:10d}"
-        for row in summary.by_empties
-    ]
-    lines.append("  score  positions")
-    lines += [
-        f"{score:+7d} {count:10d}" if -64 <= score <= 64 else f"{'none':>7} {count:10d}"
-        for score, count in summary.scores.items()
-    ]
-    return {"scores": {str(score): count for score, count in summary.scores.items()}, "text": lines}
 
 
 def _judged(book: Book, position: Position, move: int, ply: int) -> JudgedMove | None:
@@ -129,7 +85,7 @@ def _game(run: BookCommandRun) -> Iterator[JudgedMove]:
             yield judged
 
 
-def run_analyze(run: BookCommandRun) -> Result:
+def analyze(run: BookCommandRun) -> Result:
     game = list(_game(run))
     name = run.caller.settings.engine_name
     lines = edax.ANALYSIS_HEADER.splitlines()
@@ -137,14 +93,6 @@ def run_analyze(run: BookCommandRun) -> Result:
         line = edax.analysis_line(judged, name)
         lines.append(f"{line[:4]} book  {line[11:]}")
     return {"plies": len(game), "text": [*lines, *edax.analysis_summary(game).splitlines()]}
-
-
-def run_grade(run: BookCommandRun) -> Result:
-    grade = run.books.grade(*run.caller.position, run.progress)
-    if not grade:
-        run.book.table.need_all()
-        raise BadInput(f"book grade: {OUTSIDE}")
-    return {"grade": grade, "text": [f"Grade: {grade}"]}
 
 
 def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
@@ -159,13 +107,13 @@ def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
     return lines
 
 
-def run_lines(run: BookCommandRun) -> Result:
+def lines(run: BookCommandRun) -> Result:
     lines = _best_lines(run, run.number("count"))
     shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in lines]
     return {"lines": shown, "text": shown}
 
 
-def run_extract(run: BookCommandRun) -> Result:
+def extract(run: BookCommandRun) -> Result:
     path = run.target()
     initial, moves = run.caller.initial, run.caller.moves
     lines = _best_lines(run, 10**6)
@@ -178,36 +126,7 @@ def run_extract(run: BookCommandRun) -> Result:
     return {"lines": count, "text": [f"{path}: {plural(count, 'line')}"]}
 
 
-def run_verify(run: BookCommandRun) -> Result:
-    book = run.book
-    lines = []
-    if run.values["repair"] is True:
-        mended = check.repair(book, run.progress)
-        lines.append(
-            f"Repaired: {plural(mended.removed, 'position')} removed, {plural(mended.leaves, 'leaf')} dropped, "
-            f"{plural(mended.numbers, 'number')} reset"
-        )
-    if run.books.store is not None:
-        run.books.store.check(run.progress)
-    checked = check.verify(book, run.progress, threads=run.worker().threads)
-    for problem in checked.problems:
-        lines.append(f"{problem.what}: {plural(problem.positions, 'position')}")
-        lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
-    lines.append(
-        f"Book verify...{'no errors' if checked.clean else 'errors (book verify --repair mends them)'}: "
-        f"{plural(checked.positions, 'position')}, {checked.open} still to be searched"
-        + (f", {checked.stale} with scores to be updated (book negamax does that)" if checked.stale else "")
-    )
-    return {
-        "clean": checked.clean,
-        "open": checked.open,
-        "due": checked.stale,
-        "problems": {problem.what: problem.positions for problem in checked.problems},
-        "text": lines,
-    }
-
-
-def run_check(run: BookCommandRun) -> Result:
+def check(run: BookCommandRun) -> Result:
     book = run.book
     games = Games(run)
     totals, illegal = report.check_games(book, (game.moves for game in games), run.progress)
@@ -218,12 +137,12 @@ def run_check(run: BookCommandRun) -> Result:
     return {"missing": totals.missing, "good": totals.good, "bad": totals.bad, "text": [*games.problems, line]}
 
 
-def run_problem(run: BookCommandRun) -> Result:
+def problem(run: BookCommandRun) -> Result:
     lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.progress))
     return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
 
 
-def run_feed_hash(run: BookCommandRun) -> Result:
+def feed_hash(run: BookCommandRun) -> Result:
     book, position = run.book, run.caller.position
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
@@ -231,3 +150,106 @@ def run_feed_hash(run: BookCommandRun) -> Result:
     scores = list(known_scores(book, position, FED, run.progress))
     searcher.feed(*position, scores)
     return {"fed": len(scores), "text": [f"Book feed-hash...{len(scores)} positions"]}
+
+
+@contextmanager
+def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
+    """Return a context manager with the book that the parameter ``name`` names. A book in this program's format is
+    opened for reading, with its journal; a book in any other format is converted. Raises `BadInput` if the parameter
+    names the book in use.
+    """
+    path = run.source(name)
+    store = run.books.store
+    if store is not None and store.path == path.resolve():
+        raise BadInput(f"{path} is the book in use: name another one")
+    with registry.reading(path, run.progress) as other:
+        yield other
+
+
+def _merge_into(run: BookCommandRun) -> Result:
+    book, store = run.book, run.books.store
+    if store is None or store.base is None:
+        raise BadInput("book merge --into: the book in use is no overlay: book save FILE writes a copy")
+    if run.values["keep-ours"] is True:
+        raise BadInput("book merge --into: writes what the overlay has, with --keep-ours nothing of it")
+    path = run.target()
+    saved = registry.save(path, book, run.progress)
+    done = f"Book merged into {path}: {plural(len(book), 'position')}; "
+    done += f"{store.base.name} and {store.path.name} stay as they are"
+    return {"notes": saved.notes, "text": [*about(path, saved.lost), done]}
+
+
+def merge(run: BookCommandRun) -> Result:
+    if run.values["into"] is True:
+        return _merge_into(run)
+    book = run.book
+    with _other_book(run) as other:
+        ours = run.values["keep-ours"] is True
+        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, progress=run.progress)
+        theirs = other.options.rule
+    lines = []
+    if theirs is not book.options.rule:
+        lines.append(
+            f"{run.path()}: there {rule_text(theirs)}; here {rule_text(book.options.rule)}, for what was merged too"
+        )
+    lines += [
+        f"Book merge...done: {plural(merged.added, 'position')} added, "
+        f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
+    ]
+    if merged.counted or merged.known:
+        lines.append(counted_text(merged.counted, merged.known))
+    if merged.without_games:
+        lines.append(
+            f"{run.path()}: results of games that it did not keep are added in {merged.without_games} positions: games "
+            "among them that are here too count twice"
+        )
+    for conflict in merged.conflicts[:SHOWN]:
+        board = discs_text(conflict.player, conflict.opponent)
+        lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
+    missing = sum(map(len, book.scan_faults(run.progress)))
+    if missing:
+        lines.append(f"still to be searched: {plural(missing, 'position')} (book fix does that)")
+    return {
+        "changed": merged.replaced,
+        "conflicts": merged.conflicting,
+        "counted": merged.counted,
+        "known": merged.known,
+        "open": missing,
+        "text": lines,
+    }
+
+
+def diff(run: BookCommandRun) -> Result:
+    with _other_book(run) as first:
+        if run.values["other"] is None:
+            return _compared(run, run.book, first, "the book in use", str(run.path()))
+        with _other_book(run, "other") as second:
+            return _compared(run, first, second, str(run.path()), str(run.path("other")))
+
+
+def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
+    diff = compare.diff(first, second, examples=SHOWN, progress=run.progress)
+    lines = [
+        f"only in {first_name}: {plural(diff.only_first, 'position')}",
+        f"only in {second_name}: {plural(diff.only_second, 'position')}",
+        f"in both: {diff.same} the same, {diff.other_score} with another score, {diff.other_leaf} with another "
+        f"leaf, {diff.other_level} with another level",
+    ]
+    for example in diff.examples:
+        board = discs_text(example.first.player, example.first.opponent)
+        ours, theirs = entry_moves_text(first, example.first), entry_moves_text(second, example.second)
+        lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
+    return {**diff._asdict(), "examples": len(diff.examples), "text": lines}
+
+
+def salvage(run: BookCommandRun) -> Result:
+    path = run.path()
+    salvaged = salvaged_of(path, run.progress)
+    run.books.use(registry.Opened(salvaged.book, None, registry.NATIVE, salvaged.notes), None)
+    return {
+        "notes": salvaged.notes,
+        "lost": salvaged.lost,
+        "text": [
+            f"{path}: {plural(len(salvaged.book), 'position')} saved, {salvaged.lost} lost; book save FILE keeps them"
+        ],
+    }

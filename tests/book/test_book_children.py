@@ -9,14 +9,14 @@ import pytest
 import referee
 from toys import canonical, contents, set_results, small_book, spread
 
+from desdaemon.book import grade
 from desdaemon.book.book import Book
+from desdaemon.book.children import LEAF, LINK, UNKNOWN, children
+from desdaemon.book.grade import LETTERS, Grades, Stale, TooMany
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, HUMAN_LEVEL, NO_SCORE, SOLVED
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, reading
 from desdaemon.book.record import START, PositionEntry
-from desdaemon.book.reports import grade
-from desdaemon.book.reports.children import LEAF, LINK, UNKNOWN, children
-from desdaemon.book.reports.grade import LETTERS, Grades, Stale, TooMany
 
 
 def plain_flags(book: Book, entry: PositionEntry, loss: int) -> int:
