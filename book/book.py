@@ -16,7 +16,7 @@ import numpy.typing as npt
 from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.othello.scores import MoverScore
 
-from .changes import ChangeObserver, Question
+from .changes import ChangeObserver, GivenCommand, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted, parents_of
 from .exports import kernels
@@ -43,6 +43,9 @@ _WHOLE = 400
 
 MOST_GAMES = 1e12
 """The most games that a result may count: lost games multiply results, which must stay finite."""
+
+SETTLE_S = 0.5
+"""Most seconds that updating the scores may take after a cancellation."""
 
 _FEW = 1 << 12
 _NOTES = 4096
@@ -160,6 +163,10 @@ class Book:
         book.negamax(progress=progress)
         return book
 
+    def begin(self, line: str, client: str, started: float) -> None:
+        """Take note that the following changes are made by a command, see `GivenCommand`."""
+        self.recorder.begin(GivenCommand(line, client, started))
+
     def copy(self) -> Book:
         """Return a book with the same content, whose recorder notes nothing."""
         made = Book(self._options, self.table.copy(), self.file_links, games=self.games)
@@ -261,7 +268,7 @@ class Book:
         """
         moves = self.moves_on(player, opponent)
         links = [move for move in moves if move.linked]
-        return links if links and self.options.rule is Rule.EGAROUCID else moves
+        return links if links and self.options.links_first else moves
 
     def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
         """Yield the faults of all leaves in order of rows, as arrays int64 (n, 2) of row and kind (`layout.OPEN` ...);
@@ -622,9 +629,9 @@ class Book:
         if self.stale:
             self._negamax(threads, progress)
 
-    def settle(self, threads: int, seconds: float) -> None:
-        """Run `negamax`, but cancel it after ``seconds``; scores may be stale afterwards."""
-        until = time.monotonic() + seconds
+    def settle(self, threads: int) -> None:
+        """Run `negamax`, but cancel it after `SETTLE_S`; scores may be stale afterwards."""
+        until = time.monotonic() + SETTLE_S
 
         def progress(stage: str, done: int, total: int) -> None:
             if time.monotonic() > until:

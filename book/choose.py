@@ -11,7 +11,7 @@ from .book import Book, MoveInBook
 from .errors import within
 
 
-class Choice(enum.Enum):
+class Choice(enum.StrEnum):
     """The criterion by which a move is chosen from the book."""
 
     VALUE = "value"
@@ -25,14 +25,14 @@ class Choice(enum.Enum):
 
 
 class MoveChoice(NamedTuple):
-    """Options of the choice.
+    """Options of the choice: a `Choice`, and what limits it.
 
     ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
     book on purpose, for learning; ``least_level`` the lowest level of a link's score that is used. ``registered_only``
     excludes the leaf: only links are chosen.
     """
 
-    choice: Choice = Choice.VALUE
+    choice: str = Choice.VALUE
     randomness: int = 0
     reject: float = 0.0
     least_level: int = -1
@@ -94,7 +94,7 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
         if move.scored
         and (book.table.entry(move.row).level >= settings.least_level if move.linked else not settings.registered_only)
     ]
-    if settings.choice is Choice.RESULTS:
+    if settings.choice == Choice.RESULTS:
         return [*moves, *(move for move in known if not move.scored and _holds_its_own(book, move))]
     return [move for move in moves if move.score >= moves[0].score - settings.randomness]
 
@@ -112,7 +112,7 @@ def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: ra
     moves = candidates(book, player, opponent, settings)
     if not moves or (settings.reject and rng.random() < settings.reject):
         return None
-    if settings.choice is Choice.VALUE:
+    if settings.choice == Choice.VALUE:
         return moves[rng.randrange(len(moves))]
     return max(moves, key=lambda move: _supposed_share(book, move, rng))
 

@@ -8,6 +8,11 @@ from pathlib import Path
 class BookError(Exception):
     """The base of the book library's exceptions."""
 
+    of_file = False
+    """Whether what was asked for is right, and the file of the book in use fails it."""
+    bare = False
+    """Whether the message names neither a file nor a command."""
+
 
 class Unreadable(BookError):
     """A file that is missing, unreadable, damaged or of another kind; ``offset`` is the byte at fault, or None."""
@@ -23,6 +28,8 @@ class Unreadable(BookError):
 class Damaged(Unreadable):
     """A block of a book in use is damaged."""
 
+    of_file = True
+
 
 class Locked(BookError):
     """Another process, ``pid`` (0 if unknown), has the book open for writing."""
@@ -36,6 +43,8 @@ class Locked(BookError):
 class ReadOnly(BookError):
     """The book was opened for reading, or a failed write has made it read-only."""
 
+    of_file = True
+
 
 class WriteFailed(BookError):
     """The disk refused a write or a sync, or there is no memory for a table.
@@ -43,13 +52,19 @@ class WriteFailed(BookError):
     Changes that were acknowledged are safe, the present and later ones are not.
     """
 
+    of_file = True
+
 
 class NotInBook(BookError):
     """A command that needs a position of the book was given one outside it."""
 
+    bare = True
+
 
 class OutOfRange(BookError):
     """A setting is out of range; the message has the setting's name, its value and the range."""
+
+    bare = True
 
     def __init__(self, name: str, value: int, low: int, high: int) -> None:
         super().__init__(f"{name} {value} is outside {low}..{high}")

@@ -1,4 +1,4 @@
-"""Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
+"""Grades of the accuracy of a position's score, and its moves with theirs: Egaroucid's grades A to F, and AA to AF.
 
 A grade depends on the scores in which the lines of the book from the position end. Only lines count in which no move
 loses more than one disc. A means that all these scores are solved, C that all are read to the end of the game with
@@ -11,6 +11,7 @@ Egaroucid itself gives D, not E, if scores of C and F meet, and ignores unsolved
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,47 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.exports import kernels
-from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, NO_LEVEL, READ, SOLVED
+from desdaemon.book.layout import EGAROUCID_LEVELS, GUESSED, MAX_LEVEL, NO_LEVEL, READ, SOLVED
 from desdaemon.book.memory.table_memory import PAUSE_S
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import readings
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import PositionEntry, Results
 
 _STEP = 1 << 9
 """Positions visited while the table's lock is held: a millisecond where they lie in memory."""
 
 _STACK = 1 << 13
+
+LINK = "link"
+LEAF = "leaf"
+UNKNOWN = ""
+
+
+class ReportedMove(NamedTuple):
+    """A legal move, or the forced pass, with its data: scores (discs), counts and results for the side that plays it.
+
+    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the other moves) or `UNKNOWN`. ``score``, ``lower``
+    and ``upper`` are None if unknown; a leaf has no bounds. ``level`` is that of the position after the move (60 if its
+    score was set by hand) or of the leaf's search, -1 if unknown. ``grade`` comes from `Grades.grade` for
+    a link, from `Grades.leaf_grade` for the leaf. The path counts ``wins``, ``draws``, ``losses`` and ``lines`` are
+    those of the position after the move; a leaf is one line. ``human`` says whether the score was set by hand.
+    ``results`` are those of games through the move.
+    """
+
+    move: int
+    kind: str
+    score: int | None = None
+    lower: int | None = None
+    upper: int | None = None
+    level: int = NO_LEVEL
+    grade: str = ""
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    lines: int = 0
+    human: bool = False
+    results: Results = Results()
+
 
 LETTERS = {
     SOLVED: "A",
@@ -126,3 +158,57 @@ class Grades:
             return ""
         scale = int(bool(entry.flags & EGAROUCID_LEVELS))
         return LETTERS[int(readings()[scale, 1, max(entry.leaf_level, NO_LEVEL) - NO_LEVEL, entry.empties])]
+
+    def children(
+        self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
+    ) -> list[ReportedMove]:
+        """Return a board's legal moves, best score first, then by move, unknown ones last; [] if the book knows nothing
+        of the board.
+
+        ``most`` limits the positions that each grade may visit. Raises as `flags` does.
+        """
+        book, table = self.book, self.book.table
+        with table.lock:
+            entry = book.view(player, opponent)
+            if entry is None:
+                return []
+            by_move = {move.move: move for move in book.moves_on(player, opponent)}
+            legal = [move for move, _ in table.links(player, opponent)]
+            reported = []
+            for move in legal:
+                if move not in by_move:
+                    reported.append(ReportedMove(move, UNKNOWN))
+                    continue
+                row, score = by_move[move].row, by_move[move].score
+                scored = score if -64 <= score <= 64 else None
+                if row < 0:
+                    level, grade = entry.leaf_level, self.leaf_grade(entry)
+                    reported.append(ReportedMove(move, LEAF, scored, level=level, grade=grade, lines=1))
+                    continue
+                child = table.entry(row)
+                lower, upper = (-child.upper, -child.lower) if scored is not None else (None, None)
+                won, drawn, lost = table.results(row)
+                reported.append(
+                    ReportedMove(
+                        move,
+                        LINK,
+                        scored,
+                        lower,
+                        upper,
+                        min(child.level, MAX_LEVEL),
+                        "",
+                        child.losses,
+                        child.draws,
+                        child.wins,
+                        child.lines,
+                        human=child.human,
+                        results=Results(lost, drawn, won),
+                    )
+                )
+        graded = [
+            child._replace(grade=self.grade(*table.play(player, opponent, child.move), most, progress))
+            if child.kind is LINK
+            else child
+            for child in reported
+        ]
+        return sorted(graded, key=lambda child: (child.score is None, -(child.score or 0), not child.kind, child.move))

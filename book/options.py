@@ -50,6 +50,11 @@ class BookOptions(NamedTuple):
         """The options that scores, bounds and counts depend on."""
         return self.midgame_error, self.endcut_error, self.rule
 
+    @property
+    def links_first(self) -> bool:
+        """Whether a position with links has the score of these, and the book does not play its leaf."""
+        return self.rule is Rule.EGAROUCID
+
     def at_depth(self, depth: int) -> BookOptions:
         """Return the options with another depth (0..61); raises `OutOfRange`."""
         return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))

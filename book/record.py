@@ -52,6 +52,28 @@ RECORD = np.dtype(
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 """Games won, drawn and lost by the side to move, as weights (`desdaemon.book.editing.game_results`)."""
 
+
+class Results(NamedTuple):
+    """Games won, drawn and lost by one side, as weights (`desdaemon.book.editing.game_results`)."""
+
+    won: float = 0.0
+    drawn: float = 0.0
+    lost: float = 0.0
+
+    @property
+    def games(self) -> float:
+        """Number of games, a sum of weights."""
+        return self.won + self.drawn + self.lost
+
+    def __str__(self) -> str:
+        return f"{weight_text(self.won)} won, {weight_text(self.drawn)} drawn, {weight_text(self.lost)} lost"
+
+
+def weight_text(weight: float) -> str:
+    """Return a weight as text: ``12``, ``5.2``."""
+    return f"{weight:.1f}".removesuffix(".0")
+
+
 STATE = np.dtype(
     [
         *_BOARD,

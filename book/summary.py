@@ -9,7 +9,6 @@ import numpy as np
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.chunks import CHUNK_ROWS
-from desdaemon.book.editing.game_results import results_of
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.games import sources
@@ -20,7 +19,7 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.protocol.othello.notation import discs_text
 
-from .children import LEAF, LINK, ReportedMove
+from .grade import LEAF, LINK, ReportedMove
 
 _OUTCOMES = ("win", "draw", "loss")
 
@@ -154,7 +153,7 @@ def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[s
         shown.append(f"Lines: {entry.lines} positions by all paths from here.")
     elif entry.lines > solved:
         shown.append(f"       {entry.lines - solved} incomplete lines.")
-    results = results_of(book, book.table.find(player, opponent))
+    results = book.table.results(book.table.find(player, opponent))
     if results.games:
         shown.append(f"Games: {results}")
     return shown
@@ -209,7 +208,7 @@ def more_lines(book: Book) -> list[str]:
     ]
     start = book.table.find(*START)
     if book.table.keeps_results:
-        results = results_of(book, start) if start >= 0 else None
+        results = book.table.results(start) if start >= 0 else None
         lines.append(f"Games: Black {results}" if results else "Games: counted, none from the initial position")
     counted = ", ".join(f"{number} of {name}" for name, number in sources(book.games).items())
     lines += [f"Games counted: {counted}"] if counted else []

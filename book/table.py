@@ -35,7 +35,7 @@ from .layout import (
     WORD,
 )
 from .progress import ProgressCallback, no_progress, slices
-from .record import COUNTS, RECORD, RESULT, STATE, PositionEntry
+from .record import COUNTS, RECORD, RESULT, STATE, PositionEntry, Results
 
 _STEP = 1 << 10
 """Most positions that are found, added or removed while the lock is held: of a large table that takes a millisecond, in
@@ -425,17 +425,16 @@ class BookTable(TableMemory):
 
     # ------------------------------------------------------------------------------------------------ results
 
-    def results(self, row: int) -> tuple[float, float, float]:
+    def results(self, row: int) -> Results:
         """Return the games won, drawn and lost by the side to move in a row's position, as weights
-        (`desdaemon.book.editing.game_results`); zeros if the table has no results.
+        (`desdaemon.book.editing.game_results`); zeros if the table has no results, and for row -1.
         """
-        if not self._results:
-            return 0.0, 0.0, 0.0
+        if not self._results or row < 0:
+            return Results()
         place = row & CHUNK_ROWS - 1
         result = self._results[row >> CHUNK_BITS][place : place + 1]
         self._compare(result)
-        won, drawn, lost = result[0].item()
-        return won, drawn, lost
+        return Results(*result[0].item())
 
     def results_of(self, rows: Rows) -> Records:
         """Return copies of the `RESULT` records of ``rows``, in that order."""

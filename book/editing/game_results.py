@@ -33,32 +33,6 @@ _GAMES = 1 << 10
 _ROUNDING = 1e-9
 
 
-class Results(NamedTuple):
-    """Games won, drawn and lost by one side, as weights."""
-
-    won: float
-    drawn: float
-    lost: float
-
-    @property
-    def games(self) -> float:
-        """Number of games, a sum of weights."""
-        return self.won + self.drawn + self.lost
-
-    def __str__(self) -> str:
-        return f"{weight_text(self.won)} won, {weight_text(self.drawn)} drawn, {weight_text(self.lost)} lost"
-
-
-def weight_text(weight: float) -> str:
-    """Return a weight as text: ``12``, ``5.2``."""
-    return f"{weight:.1f}".removesuffix(".0")
-
-
-def results_of(book: Book, row: int) -> Results:
-    """Return the results of the games through a row's position, for the side to move; zeros for row -1."""
-    return Results(*book.table.results(row)) if row >= 0 else Results(0.0, 0.0, 0.0)
-
-
 class Tally(NamedTuple):
     """The results of some games, added up for each of ``rows``: a `RESULT` record for the side to move in its position.
 

@@ -34,9 +34,6 @@ _AHEAD = 1 << 8
 """Lines of searches for each thread that are begun before the first of them has ended, so that no thread waits for it.
 """
 
-SETTLE_S = 0.5
-"""Most seconds that updating the scores may take after a cancellation."""
-
 
 class CommandProgress(NamedTuple):
     """Progress of a long command: ``done`` of ``total`` (0 if unknown) in this round's ``stage``.
@@ -227,7 +224,7 @@ class LongCommand:
     def outcome(self, work: Callable[[], None]) -> CommandOutcome:
         """Run ``work``, update the scores, and return the outcome.
 
-        After a cancellation the update takes at most `SETTLE_S`, so that scores may be stale.
+        After a cancellation the update takes at most `book.SETTLE_S`, so that scores may be stale.
         """
         try:
             work()
@@ -236,7 +233,7 @@ class LongCommand:
         except WorkCancelled:
             # The last search's nodes and time count too, though it has no result.
             self.worker.on_progress(self._report("search", 0, 0))
-            self.book.settle(self.worker.threads, SETTLE_S)
+            self.book.settle(self.worker.threads)
             finished = False
         searches = self.worker.searches - self._searches_before
         return CommandOutcome(finished, self.rounds, searches, self.added, len(self.book))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import lzma
+import os
 import secrets
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -17,11 +18,12 @@ from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import LINKED
+from desdaemon.book.memory.arena import ARENA
 from desdaemon.book.memory.files import content
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
-from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, is_overlay, open_overlay
-from desdaemon.book.storage.overlay import base_of as base_of
+from desdaemon.book.storage.observers import MemoryObserver, ReadOnlyObserver
+from desdaemon.book.storage.overlay import MARK_BYTES, Base, Overlay, base_of, is_overlay, open_overlay
 from desdaemon.book.storage.store import Store, open_store, overwriting
 from desdaemon.protocol.othello.notation import discs_text
 from desdaemon.protocol.rows import BookFormat
@@ -157,6 +159,21 @@ class Opened(NamedTuple):
     assumed: str = ""
     refusal: str = ""
 
+    def observe(self, path: Path | None) -> None:
+        """Have the changes of a book without a store taken down or, with a `refusal`, refused. Data beyond the memory
+        limit goes beside ``path``, the book's file, if its folder can be written.
+        """
+        if self.store is None:
+            refused = ReadOnlyObserver(path, self.refusal) if self.refusal and path is not None else None
+            self.book.recorder = refused or MemoryObserver(self.book)
+        if path is not None and not self.refusal and os.access(path.resolve().parent, os.W_OK):
+            ARENA.folder = path.resolve().parent
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether closing the book would lose changes."""
+        return self.store.unwritten if self.store is not None else self.book.recorder.changes
+
 
 def _open_over(
     path: Path, base: Path | None, level: int, *, read_only: bool | None, progress: ProgressCallback
@@ -230,14 +247,28 @@ def open_any(
     return Opened(store.book, store, NATIVE, notes)
 
 
+def read(path: Path, progress: ProgressCallback = no_progress) -> Opened:
+    """Open a book of any format for reading, with its journal. Raises `Unreadable`."""
+    if format_by_content(path) != NATIVE:
+        book = load(path, progress=progress)
+        return Opened(book.book, None, book.format, book.notes, book.assumed)
+    store = open_store(path, read_only=True, progress=progress)
+    return Opened(store.book, store, NATIVE, store.notes)
+
+
 @contextlib.contextmanager
 def reading(path: Path, progress: ProgressCallback = no_progress) -> Iterator[Book]:
     """Return a context manager with the book of a file of any format, with its journal. Raises `Unreadable`."""
-    if format_by_content(path) != NATIVE:
-        yield load(path, progress=progress).book
-        return
-    with open_store(path, read_only=True, progress=progress) as store:
-        yield store.book
+    opened = read(path, progress)
+    with opened.store or contextlib.nullcontext():
+        yield opened.book
+
+
+def overlay_base(path: Path) -> str:
+    """Return the name of the book that the overlay ``path`` was last opened over, as `BUILTIN_BOOK` the one that ships;
+    "" for any other file. Raises `Unreadable`.
+    """
+    return base_of(path).path if format_by_content(path) == OVERLAY else ""
 
 
 class Saved(NamedTuple):

@@ -21,7 +21,7 @@ from desdaemon.book.errors import Damaged, ReadOnly
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import PACKED_ROW, WORD
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import PositionEntry, Results
 from desdaemon.book.table import BookTable
 
 from .file import PackedFile, in_order, keys_of, writing
@@ -118,8 +118,8 @@ class PackedTable(BookTable):
             return super().entry(row)._replace(wins=0, draws=0, losses=0, lines=0)
         return PositionEntry(*self.file.record(row)[0].item())
 
-    def results(self, row: int) -> tuple[float, float, float]:
-        return super().results(row) if row < PACKED_ROW else (0.0, 0.0, 0.0)
+    def results(self, row: int) -> Results:
+        return super().results(row) if row < PACKED_ROW else Results()
 
     # ------------------------------------------------------------------------------------------------ changing
 

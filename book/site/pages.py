@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.editing.game_results import results_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.errors import BadInput, quoted
@@ -118,7 +117,7 @@ def _data(book: Book, row: int, entry: PositionEntry) -> list[object]:
         [moves_text([move.move]), int(move.score) if move.scored else None, int(move.linked)]
         for move in book.known_moves(entry)
     ]
-    results = results_of(book, row)
+    results = book.table.results(row)
     score = entry.score if -64 <= entry.score <= 64 else None
     played = [[round(each, 1) for each in results]] if results.games else []
     return [score, entry.level, int(entry.human), moves, *played]

@@ -140,6 +140,18 @@ def overwriting(path: Path, *, keep: bool = False) -> Iterator[None]:
         lock.release()
 
 
+def in_use(path: Path) -> str:
+    """Return why the book at ``path`` may not be overwritten now, and what to do; "" if it may."""
+    try:
+        with overwriting(path, keep=True):
+            return ""
+    except Locked as error:
+        process = f"process {error.pid}" if error.pid else "another process"
+        return f"{process} has this book in use: choose another name"
+    except WriteFailed:
+        return "its journal has changes that it lacks: open it with book load, or choose another name"
+
+
 def _journal_has_changes(path: Path) -> bool:
     """Return whether the journal of the book at ``path`` has, or may have, changes that the book's file lacks."""
     try:

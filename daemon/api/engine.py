@@ -27,7 +27,7 @@ from .results import Analysis, BookEntry, BookMove, MoveLine, Score
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from desdaemon.book.book import Book
+    from desdaemon.book.front import Book
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line as FoundLine
     from desdaemon.engine.search import Control, Searcher
@@ -363,7 +363,7 @@ class Engine:
         book_move = next((one for one in entry.moves if move in (None, parse_move(one.move))), None)
         if book_move is None:
             return None
-        from desdaemon.book.choose import line
+        from desdaemon.book.front import line
 
         played = parse_move(book_move.move)
         after = board.position.after(played)
@@ -530,15 +530,10 @@ def _opened(path: str | Path) -> Book:
     """Open a book for reading. Raises `BadInput` if it cannot be read."""
     from pathlib import Path
 
-    from desdaemon.book.errors import BookError
-    from desdaemon.book.formats.registry import NATIVE, format_by_content, load, shipped
-    from desdaemon.book.storage.store import open_store
+    from desdaemon.book.front import BookError, read, shipped
 
     try:
-        file = shipped() if path == BUILTIN_BOOK else Path(path).expanduser()
-        if format_by_content(file) == NATIVE:
-            return open_store(file, read_only=True).book
-        return load(file).book
+        return read(shipped() if path == BUILTIN_BOOK else Path(path).expanduser()).book
     except BookError as error:
         raise BadInput(str(error)) from None
 

@@ -9,8 +9,7 @@ from desdaemon.protocol import satellites
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from desdaemon.book.book import Evaluate
-    from desdaemon.book.editing.rounds import OnProgress
+    from desdaemon.book.front import CommandProgress, Evaluate
     from desdaemon.core.settings import SessionSettings
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.engine.limits import Limits
@@ -30,7 +29,7 @@ class JobSearches(NamedTuple):
     """Searches in this process."""
     threads: int
     """Threads of this process that the job may use."""
-    on_progress: OnProgress
+    on_progress: Callable[[CommandProgress], bool]
     on_figures: Callable[[int, int, float], None]
     """To be called with the number of workers, of their slots, and the part of the slots in use, 0 to 1."""
     on_gone: Callable[[str], None]

@@ -11,8 +11,7 @@ from toys import canonical, contents, set_results, small_book, spread
 
 from desdaemon.book import grade
 from desdaemon.book.book import Book
-from desdaemon.book.children import LEAF, LINK, UNKNOWN, children
-from desdaemon.book.grade import LETTERS, Grades, Stale, TooMany
+from desdaemon.book.grade import LEAF, LETTERS, LINK, UNKNOWN, Grades, Stale, TooMany
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, HUMAN_LEVEL, NO_SCORE, SOLVED
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.readings import egaroucid_reading, reading
@@ -158,7 +157,7 @@ def test_every_legal_move_is_there_with_what_its_position_says() -> None:
     for entry in contents(book):
         for image in referee.symmetries(referee.from_bits(*entry[:2])):
             board = referee.to_bits(image)
-            found = children(book, *board)
+            found = Grades(book).children(*board)
             legal = referee.legal_moves(image)
             assert sorted(child.move for child in found) == (sorted(legal) or [64])
             known = {move.move: move for move in book.moves_on(*board)}
@@ -188,4 +187,4 @@ def test_every_legal_move_is_there_with_what_its_position_says() -> None:
 
 
 def test_a_position_outside_the_book_has_no_children() -> None:
-    assert children(small_book(), *referee.to_bits(referee.random_position(1, 30))) == []
+    assert Grades(small_book()).children(*referee.to_bits(referee.random_position(1, 30))) == []

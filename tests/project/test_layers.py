@@ -29,7 +29,7 @@ ORDER = """
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.memory
     book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
-    book.choose  book.editing  book.grade  book.children  book.summary  book.check  book
+    book.choose  book.editing  book.grade  book.summary  book.check  book.front  book
 
     core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search
     core.books

@@ -100,15 +100,7 @@ class Files:
             raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: choose another name")
         if not target.with_name(f"{target.name}.journal").exists():
             return
-        from desdaemon.book.errors import Locked, WriteFailed
-        from desdaemon.book.storage.store import overwriting
+        from desdaemon.book.front import in_use
 
-        try:
-            with overwriting(target, keep=True):
-                pass
-        except Locked as error:
-            process = f"process {error.pid}" if error.pid else "another process"
-            raise Forbidden(f"{quoted(path.name)}: {process} has this book in use: choose another name") from None
-        except WriteFailed:
-            message = "its journal has changes that it lacks: open it with book load, or choose another name"
-            raise Forbidden(f"{quoted(path.name)}: {message}") from None
+        if why := in_use(target):
+            raise Forbidden(f"{quoted(path.name)}: {why}")

@@ -7,9 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.book.editing.engine_evaluator import Searches
-from desdaemon.book.editing.rounds import CommandProgress, Worker
-from desdaemon.book.progress import WorkCancelled
+from desdaemon.book.front import CommandProgress, Searches, WorkCancelled, Worker, overlay_base, shipped
 from desdaemon.core.metrics import account_of
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.search.schedule import SHORT_S
@@ -31,7 +29,7 @@ from .service import Books, Caller
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from desdaemon.book.book import Book, Evaluate
+    from desdaemon.book.front import Book, Evaluate
     from desdaemon.engine.result import Result as SearchResult
 
 SEARCHES_SHOWN = 2
@@ -77,16 +75,13 @@ class BookCommandRun(NamedTuple):
         Raises `Forbidden` if the caller may not name the file or, of an overlay, its base; `Unreadable` if no book was
         installed, or a remote caller's file is none.
         """
-        from desdaemon.book.formats import registry
-
         if self.values[name] == BUILTIN_BOOK:
-            return registry.shipped()
+            return shipped()
         path = self.path(name)
-        if self.caller.remote and registry.format_by_content(path) == registry.OVERLAY:
+        base = overlay_base(path) if self.caller.remote else ""
+        if base not in ("", BUILTIN_BOOK):
             # A client reads no file through an overlay that it may not name itself.
-            base = registry.base_of(path).path
-            if base != BUILTIN_BOOK:
-                self.books.files.allow(base)
+            self.books.files.allow(base)
         return path
 
     def target(self, name: str = "file") -> Path:

@@ -15,10 +15,7 @@ from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.wire.codec import Prepared
 
 if TYPE_CHECKING:
-    from desdaemon.book.book import Book
-    from desdaemon.book.children import ReportedMove
-    from desdaemon.book.editing.game_results import Results
-    from desdaemon.book.grade import Grades
+    from desdaemon.book.front import Book, Grades, ReportedMove, Results
 
     from .service import Books, BookView
 
@@ -99,21 +96,20 @@ class Looks:
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
-        from desdaemon.book.grade import Stale, TooMany
+        from desdaemon.book.front import TooMany
 
         for _ in range(_ATTEMPTS):
             try:
                 return Prepared(self._data_of(look, player, opponent, children, most))
             except TooMany:
                 return None
-            except (Stale, IndexError):
+            except LookupError:
                 # A job added or removed positions meanwhile.
                 self._grades = None
         return Prepared(look_data(look, ""))
 
     def _data_of(self, look: BookView, player: int, opponent: int, children: bool, most: int | None) -> Data:
-        from desdaemon.book.children import children as children_of
-        from desdaemon.book.grade import Grades
+        from desdaemon.book.front import Grades
 
         book = self._books.needed()
         grades = self._grades
@@ -124,7 +120,7 @@ class Looks:
         try:
             data = look_data(look, grades.grade(player, opponent, most))
             if children:
-                moves = children_of(book, player, opponent, grades, most)
+                moves = grades.children(player, opponent, most)
                 data["children"] = [child_data(child) for child in moves if child.kind]
             return data
         finally:

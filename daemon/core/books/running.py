@@ -129,7 +129,7 @@ def _carry_out(run: BookCommandRun) -> Result:
     Raises `BadInput` for wrong input, `Unfinished` if the command was valid but its file failed, and any other
     exception of the handler.
     """
-    from desdaemon.book.errors import BookError, Damaged, NotInBook, OutOfRange, ReadOnly, WriteFailed
+    from desdaemon.book.front import BookError
 
     begun = time.monotonic()
     books = run.books
@@ -142,14 +142,10 @@ def _carry_out(run: BookCommandRun) -> Result:
     earlier = run.job.earlier = run.job.earlier._replace(positions=max(0, positions - run.job.first))
     try:
         result = _worked(run)
-    except (Damaged, ReadOnly, WriteFailed) as error:
-        # The command was valid; its file failed.
-        raise Unfinished(str(error)) from error
-    except (NotInBook, OutOfRange) as error:
-        # The error names neither a file nor a command.
-        raise BadInput(f"book {run.command.name}: {error}") from error
     except BookError as error:
-        raise BadInput(str(error)) from error
+        if error.of_file:
+            raise Unfinished(str(error)) from error
+        raise BadInput(f"book {run.command.name}: {error}" if error.bare else str(error)) from error
     book = books.book
     result.setdefault("positions", len(book) if book is not None else 0)
     result.setdefault("added", earlier.positions + max(0, result["positions"] - positions))
@@ -165,9 +161,7 @@ def _worked(run: BookCommandRun) -> Result:
     `edax-compatible`, a local caller's book without a journal is saved by `Books.keep_aside` instead. Any other long
     command that runs alone begins with a negamax if scores are stale.
     """
-    from desdaemon.book.changes import GivenCommand
-    from desdaemon.book.editing.rounds import SETTLE_S
-    from desdaemon.book.progress import WorkCancelled
+    from desdaemon.book.front import WorkCancelled
     from desdaemon.protocol.commands.book import written_line
     from desdaemon.protocol.rows import load
 
@@ -187,8 +181,7 @@ def _worked(run: BookCommandRun) -> Result:
         elif book is not None and command.long and run.job.alone:
             book.catch_up(threads=threads, progress=run.progress)
         if run.changes and books.book is not None:
-            who, started = account_of(run.caller.client), run.job.started
-            books.book.recorder.begin(GivenCommand(written_line(command, run.values), who, started))
+            books.book.begin(written_line(command, run.values), account_of(run.caller.client), run.job.started)
         result: Result = load(command.handler)(run)
         if aside and opened_before is not None and opened_before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
@@ -199,7 +192,7 @@ def _worked(run: BookCommandRun) -> Result:
         result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
         book = books.book
         if book is not None and book.stale and run.job.alone:
-            book.settle(threads, SETTLE_S)
+            book.settle(threads)
             books.commit()
     # A client that asks about many positions in a row gets the remarks only with `show`.
     if not command.places or command.name == "show":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -29,13 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from desdaemon.book.book import Book
-    from desdaemon.book.children import ReportedMove
-    from desdaemon.book.choose import MoveChoice as ChoiceSettings
-    from desdaemon.book.editing.game_results import Results
-    from desdaemon.book.formats.registry import Opened
-    from desdaemon.book.progress import ProgressCallback
-    from desdaemon.book.storage.store import Store
+    from desdaemon.book.front import Book, MoveChoice, Opened, ProgressCallback, ReportedMove, Results, Store
     from desdaemon.core.search.loader import LoadedEngine
     from desdaemon.core.search.scheduler import Scheduler
     from desdaemon.engine.evaluation.weights import Weights
@@ -234,19 +227,8 @@ class Books:
         Raises `WriteFailed` if the journal of the book used so far cannot take its last changes; the new book is in use
         then.
         """
-        from desdaemon.book.storage.observers import MemoryObserver, ReadOnlyObserver
-
-        if opened.store is None:
-            if opened.refusal and path is not None:
-                opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
-            else:
-                opened.book.recorder = MemoryObserver(opened.book)
+        opened.observe(path)
         replaced, self.opened, self.path = self.opened, opened, path
-        if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
-            from desdaemon.book.memory.arena import ARENA
-
-            # Data beyond the memory limit goes into a file beside the book, where there is room.
-            ARENA.folder = path.resolve().parent
         if replaced is not None and replaced.store is not None and replaced.store is not opened.store:
             _put_away(replaced.store)
 
@@ -269,9 +251,7 @@ class Books:
     def unsaved(self) -> bool:
         """Whether closing the book in use would lose changes."""
         opened = self.opened
-        if opened is None:
-            return False
-        return opened.store.unwritten if opened.store is not None else _changed(opened)
+        return opened is not None and opened.unsaved
 
     def check_unsaved(self, *, discard: bool) -> None:
         """Commit what can be committed, then raise `BadInput` if replacing the book in use would lose changes. With
@@ -301,8 +281,7 @@ class Books:
         """
         from pathlib import Path
 
-        from desdaemon.book.errors import BookError
-        from desdaemon.book.formats.registry import write_native
+        from desdaemon.book.front import BookError, write_native
 
         beside = path or Path(self._data_folder or ".") / "book"
         free = (beside.with_name(f"{beside.name}.unsaved-{number}") for number in itertools.count(1))
@@ -333,8 +312,8 @@ class Books:
         if opened is None:
             return []
         if opened.store is None:
-            return [self.keep_aside(opened, self.path)] if _changed(opened) and not discard else []
-        from desdaemon.book.errors import BookError
+            return [self.keep_aside(opened, self.path)] if opened.unsaved and not discard else []
+        from desdaemon.book.front import BookError
 
         try:
             if self.jobs.active:
@@ -356,17 +335,13 @@ class Books:
         book = self.book
         if book is None:
             return None
-        # Imported late: a first move without a book would wait a tenth of a second for numpy.
-        from desdaemon.book.editing.game_results import results_of
-        from desdaemon.book.options import Rule
-
         with book.table.lock:
             entry = book.view(player, opponent)
             if entry is None:
                 return None
             moves = [move for move in book.moves_on(player, opponent) if move.scored]
             row = book.table.find(player, opponent)
-            results = results_of(book, row)
+            results = book.table.results(row)
         leaf = [ScoredMove(move.move, move.score) for move in moves if not move.linked]
         return BookView(
             entry.level,
@@ -380,7 +355,7 @@ class Books:
             entry.leaf_level,
             results,
             row >= 0,
-            book.options.rule is Rule.EGAROUCID,
+            book.options.links_first,
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback) -> str:
@@ -388,7 +363,7 @@ class Books:
         the best lines, which may take seconds, and begins again when a job changes the book. Raises what ``progress``
         raises.
         """
-        from desdaemon.book.grade import Grades
+        from desdaemon.book.front import Grades
 
         return self._unchanged(lambda book: Grades(book).grade(player, opponent, progress=progress), "")
 
@@ -396,39 +371,40 @@ class Books:
         """Return each legal move with its data and grade in the book; [] if there is no book, or the position is
         outside it. May take seconds, and begins again when a job changes the book. Raises what ``progress`` raises.
         """
-        from desdaemon.book.children import children
+        from desdaemon.book.front import Grades
 
-        return self._unchanged(lambda book: children(book, player, opponent, progress=progress), [])
+        return self._unchanged(lambda book: Grades(book).children(player, opponent, progress=progress), [])
 
     def _unchanged(self, look: Callable[[Book], T], without: T) -> T:
         """Return what ``look`` returns of the book, or ``without`` if there is none. If a job adds or removes positions
         meanwhile, ``look`` is called again.
         """
-        from desdaemon.book.grade import Stale
-
         while (book := self.book) is not None:
             try:
                 return look(book)
-            except (Stale, IndexError):
+            except LookupError:
                 time.sleep(_POLL_S)
         return without
 
     def line(self, player: int, opponent: int) -> list[int]:
         """Return the moves of the best line through the book from a position; [] if there is none."""
-        from desdaemon.book.choose import line
-
         book = self.book
-        return line(book, player, opponent) if book is not None else []
+        if book is None:
+            return []
+        from desdaemon.book.front import line
+
+        return line(book, player, opponent)
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
         """Return a move of the book in a position, chosen as ``settings`` say, perhaps at random. None if there is no
         book, if it has no move here, or if the settings forbid its use.
         """
-        from desdaemon.book.choose import choose
-
         book = self.book
         if book is None or not settings.book_usage:
             return None
+        # Imported late: a first move without a book would wait a tenth of a second for numpy.
+        from desdaemon.book.front import choose
+
         wanted = choice_settings(settings)
         with book.table.lock:
             chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
@@ -468,14 +444,14 @@ class Books:
 
     def try_commit(self) -> None:
         """Write changes of a book with a journal to the disk if possible; if not, `failure` says why."""
-        from desdaemon.book.errors import BookError
+        from desdaemon.book.front import BookError
 
         with contextlib.suppress(BookError):
             self.commit()
 
     def limit_memory(self, settings: SessionSettings) -> None:
         """Limit the memory for the book's data to the option `book-memory`, in MiB; 0: no limit."""
-        from desdaemon.book.memory.arena import ARENA
+        from desdaemon.book.front import ARENA
 
         ARENA.limit = settings.book_memory << 20
 
@@ -498,25 +474,19 @@ def _put_away(store: Store) -> None:
     """Write a store's journal into its book's file, if possible, and close the file. Raises `WriteFailed` if changes
     are lost.
     """
-    from desdaemon.book.errors import BookError
+    from desdaemon.book.front import BookError
 
     with contextlib.suppress(BookError, OSError):
         store.fold()
     store.close()
 
 
-def _changed(opened: Opened) -> bool:
-    """Return whether a book without a store was changed since it was opened or saved."""
-    return opened.book.recorder.changes
-
-
-def choice_settings(settings: SessionSettings) -> ChoiceSettings:
+def choice_settings(settings: SessionSettings) -> MoveChoice:
     """Return the settings for choosing book moves, from a dialogue's options."""
-    from desdaemon.book.choose import Choice
-    from desdaemon.book.choose import MoveChoice as ChoiceSettings
+    from desdaemon.book.front import MoveChoice
 
-    return ChoiceSettings(
-        Choice(settings.book_choice),
+    return MoveChoice(
+        settings.book_choice,
         settings.book_randomness,
         settings.book_reject / 100,
         settings.book_least_level,

@@ -209,7 +209,7 @@ def _positions(values: Data, first: int) -> Iterator[Position]:
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
     """Return the error reply for a failed job; ``elsewhere`` says that another process writes the book."""
-    from desdaemon.book.errors import ReadOnly, WriteFailed
+    from desdaemon.book.front import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):
         return failure

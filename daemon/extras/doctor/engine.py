@@ -153,8 +153,7 @@ def book(path: str) -> Finding:
     which is no fault.
     """
     from desdaemon.book.errors import Unreadable
-    from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
-    from desdaemon.book.storage.store import open_store
+    from desdaemon.book.formats.registry import SHIPPED, read, shipped
 
     if not path:
         own = f"-book-file {BUILTIN_BOOK} opens the one that ships" if SHIPPED.exists() else "none ships either"
@@ -163,13 +162,10 @@ def book(path: str) -> Finding:
     try:
         if path == BUILTIN_BOOK:
             place = shipped()
-        if format_by_content(place) == NATIVE:
-            store = open_store(place, read_only=True)
-            count, notes = len(store.book), [*store.notes]
-            store.close()
-        else:
-            loaded = load(place)
-            count, notes = len(loaded.book), loaded.notes
+        opened = read(place)
+        count, notes = len(opened.book), [*opened.notes]
+        if opened.store is not None:
+            opened.store.close()
     except Unreadable as error:
         return Finding("book", FAULT, str(error), f"a backup is {place.name}.1 beside it" if _has_backup(place) else "")
     text = f"{place}: {plural(count, 'position')}{'; ' if notes else ''}{'; '.join(notes)}"

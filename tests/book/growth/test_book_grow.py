@@ -649,7 +649,7 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
 
 def test_a_stop_between_batches_keeps_the_games_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     # The scores are brought up to date however slow the kernels are.
-    monkeypatch.setattr("desdaemon.book.editing.rounds.SETTLE_S", 600.0)
+    monkeypatch.setattr("desdaemon.book.book.SETTLE_S", 600.0)
     monkeypatch.setattr("desdaemon.book.editing.add._GAMES", 2)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(6)]
     book = new_book(BookOptions(level=1, min_empties=40), toy)

@@ -253,7 +253,7 @@ def test_a_negamax_that_takes_too_long_is_due_and_done_by_the_next_command(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = everything(dialogue)
-    monkeypatch.setattr("desdaemon.book.editing.rounds.SETTLE_S", -1.0)
+    monkeypatch.setattr("desdaemon.book.book.SETTLE_S", -1.0)
     elsewhere = BookJob(0, "book.negamax", "another's", lambda job: {})
     stopper = Stopper(monkeypatch)
     stopper.after = 1
