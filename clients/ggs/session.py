@@ -146,7 +146,8 @@ class ServerSession:
             self._writer = writer
             self._events.put_nowait((call, lambda: self._player.connected(time.monotonic())))
             blocks = ggs.BlockReader()
-            while data := await reader.read(1 << 16):
+            # What is read is carried out before signals and typed lines are heard again.
+            while data := await reader.read(1 << 12):
                 self._hear(call, blocks.feed(data))
             self._hear(call, blocks.end())
             failure = _CLOSED
