@@ -149,26 +149,17 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
         raise NoDaemon(f"{endpoint}: {error.strerror}: expected an endpoint such as tcp://127.0.0.1:6464") from None
 
 
-def _check_room(endpoint: str) -> None:
-    """Raise `NoDaemon` if there are too few descriptors for a connection to ``endpoint``: libzmq would abort."""
-    opened: list[int] = []
-    try:
-        for _ in range(_MOST_DESCRIPTORS):
-            opened.append(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        raise NoDaemon(f"{endpoint}: {lacking(error) or error.strerror}") from None
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
-
-
 class DaemonLink:
     """A DEALER socket for one connection. After `LOST` close it and make a new one, so that libzmq never repeats a
     request; but do not if ``refusal`` is set: it is the reason why the daemon will refuse every connection.
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
-        _check_room(target.requests)
+        try:
+            platform.require_descriptors(_MOST_DESCRIPTORS)
+        except OSError as error:
+            # libzmq would abort.
+            raise NoDaemon(f"{target.requests}: {lacking(error)}") from None
         self.target = target
         self.refusal = ""
         self._failures = 0

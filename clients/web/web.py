@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, print_text
-from desdaemon.clients.errors import DaemonError, NoDaemon, told
+from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
@@ -113,10 +113,7 @@ async def _serve(
     async def connect(timeout_s: float) -> AsyncClient:
         return await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key, timeout_s=timeout_s)
 
-    try:
-        await (await connect(5.0)).close()
-    except NoDaemon as error:
-        raise BadInput(str(error)) from None
+    await (await connect(5.0)).close()
     away = not _is_loopback(host)
     role = named.role or ("reader" if away else "editor")
     loop = asyncio.get_running_loop()

@@ -13,7 +13,7 @@ import re
 import socket
 from ipaddress import ip_address
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.rows import ADMIN, EDITOR
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
@@ -64,13 +64,13 @@ class Acceptor:
                 listening, bound = _listen(endpoint)
             except OSError as error:
                 holder = _holder(endpoint) if error.errno == errno.EADDRINUSE else ""
-                raise BadInput(f"{endpoint}: {error.strerror}{holder}") from None
+                raise BadInput(f"{endpoint}: {lacking(error) or error.strerror}{holder}") from None
             try:
                 beside, events = _listen(events_endpoint(bound))
             except (OSError, BadInput) as error:
                 listening.close()
-                if not endpoint.endswith(":0"):
-                    reason = error.strerror if isinstance(error, OSError) else error
+                if lacking(error) or not endpoint.endswith(":0"):
+                    reason = lacking(error) or (error.strerror if isinstance(error, OSError) else error)
                     raise BadInput(f"{endpoint}: its events, beside it: {reason}") from None
                 continue
             self.listening += [(listening, SocketKind.REQUESTS), (beside, SocketKind.EVENTS)]

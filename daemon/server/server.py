@@ -34,7 +34,7 @@ from desdaemon.core.threads import begin, step_back
 from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK, OPTIONS
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
 from desdaemon.protocol.system.interpreter import SIGNALS_S
@@ -280,7 +280,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
         if settings.book_file:
             begin_opening(books, settings.book_file, settings, lambda note: log.warning("book", note=note))
     except (BadInput, OSError) as error:
-        logs.message(str(error), "desdaemon serve", level="error")
+        logs.message(lacking(error) or str(error), "desdaemon serve", level="error")
         return 1
     ending.start(server)
     while not server.done.wait(SIGNALS_S):
@@ -303,7 +303,7 @@ def beside_dialogue(session: Session, books: Books, options: ServeOptions) -> Ca
     try:
         server = _opened(settings, options, log, scheduler, books)
     except OSError as error:
-        raise BadInput(str(error)) from None
+        raise BadInput(lacking(error) or str(error)) from None
     session.scheduler = scheduler
     session.helpers = server.helpers
     ending.start(server)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from served import Peer, serving
+from checkout import ROOT
+from served import PATIENCE_S, Peer, serving
 
 pytestmark = pytest.mark.posix
+
+COMMAND = [sys.executable, "-m", "daemon"]
 
 
 @pytest.mark.needs("engine.people")
@@ -28,3 +34,23 @@ def test_an_operation_that_finds_no_descriptor_is_refused_until_there_are_some(t
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
         assert peer.final("people.get", asked)["moves"]
         assert "Traceback" not in daemon.log.read_text()
+
+
+@pytest.mark.parametrize("program", [["serve", "--bind", "tcp://127.0.0.1:0"], ["ggs", "127.0.0.1:9", "--login", "a"]])
+def test_a_program_that_finds_no_descriptors_ends_in_a_line(tmp_path: Path, program: list[str]) -> None:
+    (tmp_path / "password").write_text("secret\n")
+    (tmp_path / "password").chmod(0o600)
+    files = ["--data", str(tmp_path)] if program[0] == "serve" else ["--password-file", str(tmp_path / "password")]
+    for most in (7, 8):
+        done = subprocess.run(
+            ["sh", "-c", f'ulimit -n {most}; exec "$@"', "sh", *COMMAND, *program, *files],
+            cwd=ROOT,
+            env={**os.environ, "DESDAEMON_RUNTIME_DIR": str(tmp_path / "run")},
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "Too many open files" in done.stderr or "Connect call failed" in done.stderr, done.stderr

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from desdaemon.protocol.errors import lacking
+
 from .job_turns import JobTurns, PhaseProgress, Turn
 
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
@@ -218,7 +220,11 @@ class BookJob:
                 if self.cancelled and not self.result.get("finished"):
                     state = CANCELLED
         except Exception as error:
-            self.failure, self.error, state = _without_frames(error), str(error) or type(error).__name__, FAILED
+            self.failure, self.error, state = (
+                _without_frames(error),
+                lacking(error) or str(error) or type(error).__name__,
+                FAILED,
+            )
         if self.notes:
             self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
         if "positions" in self.result:

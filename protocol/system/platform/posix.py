@@ -387,9 +387,13 @@ def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[...
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop that can watch sockets, as pyzmq and tornado require."""
+    """Return a new event loop that can watch sockets, as pyzmq and tornado require. Raises `OSError` if there are too
+    few descriptors.
+    """
     import asyncio
 
+    # A loop that finds none half-way prints a traceback when it is freed.
+    require_descriptors(3)
     return asyncio.new_event_loop()
 
 
@@ -430,6 +434,17 @@ def raise_open_files() -> None:
     with contextlib.suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def require_descriptors(count: int) -> None:
+    """Raise `OSError` if ``count`` more descriptors cannot be opened: some libraries abort the process then."""
+    opened: list[int] = []
+    try:
+        for _ in range(count):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 # Terminals

@@ -416,6 +416,10 @@ def raise_open_files() -> None:
     """Do nothing: there is no limit."""
 
 
+def require_descriptors(count: int) -> None:
+    """Do nothing: there is no limit."""
+
+
 # Terminals
 
 
