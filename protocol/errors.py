@@ -11,6 +11,10 @@ MOST_COMPLAINTS = 10
 """The complaints about a file that are told; others are counted."""
 
 
+_WITHOUT_MEMORY = ("failed to map segment", "can't start new thread")
+"""Texts of errors of other kinds, of the loader of libraries and of threads, for too little memory."""
+
+
 class BadInput(ValueError):
     """Invalid input; the message is one line that quotes the input and says what was expected."""
 
@@ -21,7 +25,7 @@ class Unfinished(BadInput):
 
 def lacking(error: Exception) -> str:
     """Return what the system has too little of for now, by ``error``, and what to do; "" if that is not the error."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _WITHOUT_MEMORY):
         number = errno.ENOMEM
     elif isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         number = error.errno

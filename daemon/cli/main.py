@@ -88,11 +88,14 @@ def main(argv: list[str] | None = None) -> int:
         return _refuse(str(error), BAD_COMMAND_LINE)
     except UnusableFile as error:
         return _refuse(str(error), UNUSABLE)
-    except MemoryError as error:
-        return _refuse(lacking(error), UNUSABLE)
-    except OSError as error:
+    except Exception as error:
         if reason := lacking(error):
             return _refuse(reason, UNUSABLE)
+        if not isinstance(error, OSError):
+            raise
+        if error.errno is None:
+            # Of a library that cannot be loaded.
+            return _refuse(str(error), UNUSABLE)
         if error.filename is None:
             return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}", UNUSABLE)

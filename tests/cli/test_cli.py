@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -313,3 +315,24 @@ def test_a_stream_closed_by_the_caller_is_told(protocol: str, closed: str) -> No
     assert "1" not in closed or not done.stdout
     if protocol in ("", "-gtp", "--version") and "0" not in closed:
         assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ImportError("x.so: failed to map segment from shared object"), f"{os.strerror(errno.ENOMEM)}: try later"),
+        (RuntimeError("can't start new thread"), f"{os.strerror(errno.ENOMEM)}: try later"),
+        (MemoryError(), f"{os.strerror(errno.ENOMEM)}: try later"),
+        (OSError(errno.EMFILE, "x", "module.py"), f"{os.strerror(errno.EMFILE)}: try later"),
+        (OSError("a library cannot be loaded"), "a library cannot be loaded"),
+    ],
+)
+def test_what_a_program_lacks_is_said_in_a_line(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr("desdaemon.cli.main._dispatch", fail)
+    assert main([]) == 1
+    assert capsys.readouterr().err == f"desdaemon: {said}\n"

@@ -220,11 +220,8 @@ class BookJob:
                 if self.cancelled and not self.result.get("finished"):
                     state = CANCELLED
         except Exception as error:
-            self.failure, self.error, state = (
-                _without_frames(error),
-                lacking(error) or str(error) or type(error).__name__,
-                FAILED,
-            )
+            self.failure, state = _without_frames(error), FAILED
+            self.error = lacking(error) or str(error) or type(error).__name__
         if self.notes:
             self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
         if "positions" in self.result:
