@@ -54,12 +54,12 @@ def confined(name: str, folder: str) -> Path:
     """Return the path, with links resolved, that ``name`` has in ``folder``. The file or folder need not exist.
 
     Raises `BadInput` for a name that is empty, absolute or refused by the system, that begins with ``~`` or has a part
-    ``..``; for a name that leads out of ``folder`` by a link; and for a pipe or device, because opening it may block
-    for ever.
+    ``..`` or one that no file can have here, a pattern's letters aside; for a name that leads out of ``folder`` by a
+    link; and for a pipe or device, because opening it may block for ever.
     """
-    if not name or "\0" in name:
-        raise BadInput(f"{quoted(name)}: expected the name of a file")
     path = Path(name)
+    if not name or "\0" in name or not all(platform.names_file(re.sub(r"[*?]", "", part)) for part in path.parts):
+        raise BadInput(f"{quoted(name)}: expected the name of a file")
     if path.is_absolute() or ".." in path.parts or name.startswith("~"):
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
     root = Path(folder).resolve()

@@ -151,6 +151,21 @@ def test_names_that_no_file_has_on_windows_are_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["a.book:stream", "games/a.sgf::$DATA", "games:x/a.sgf", "NUL", "con.d/a.sgf", "a?:b"])
+def test_remote_names_of_streams_and_devices_are_refused_on_windows(
+    windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(platform, "names_file", windows.names_file)
+    (tmp_path / "a.book").write_text("")
+    found = Files(str(tmp_path))
+    for use in (found.path, found.matching):
+        with pytest.raises(Forbidden, match="expected the name of a file"):
+            use(name, remote=True)
+    with pytest.raises(Forbidden, match="expected the name of a file"):
+        found.allow(str(tmp_path / name))
+    assert found.matching("?.b*", remote=True) == [tmp_path.resolve() / "a.book"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
