@@ -26,7 +26,8 @@ class Daemon:
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-verbose", "0", *arguments],
+            [sys.executable, "-m", "daemon", "-verbose", "0", *arguments],
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

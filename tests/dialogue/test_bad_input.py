@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkout import ROOT
+from checkout import IMPORT
 from dialogue import Dialogue
 
 from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
@@ -188,7 +188,7 @@ def test_boards_of_fewer_than_four_discs_end_no_process(board: str, tmp_path: Pa
     lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
     lines += ["book new 2 4", "book store", "book show"]
     ended = subprocess.run(
-        [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"],
+        [sys.executable, "-c", f"{IMPORT}from desdaemon.__main__ import program; program()", "-q"],
         input="\n".join(lines) + "\n",
         cwd=tmp_path,
         capture_output=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from checkout import ROOT
 from posix_needs import unmarked
+from windows_failures import FAILURES
 
 FILES = sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)})
 
@@ -14,6 +16,13 @@ FILES = sorted({*(ROOT / "tests").rglob("test_*.py")} - {Path(__file__)})
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_tests_that_need_posix_are_marked(path: Path) -> None:
     assert unmarked(path) == [], f"{path.name}: @pytest.mark.posix is missing"
+
+
+@pytest.mark.parametrize("pattern", FAILURES)
+def test_tests_that_fail_on_windows_are_there(pattern: str) -> None:
+    file, _, rest = pattern.partition("::")
+    name = re.split(r"[*\[]", rest)[0]
+    assert f"def {name}{'' if rest.startswith(f'{name}*') else '('}" in (ROOT / file).read_text("utf-8")
 
 
 def test_a_need_is_seen_through_helpers_and_fixtures(tmp_path: Path) -> None:
