@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 
+from checkout import IMPORT
 from dialogue import Dialogue
 
 from desdaemon.protocol.othello import rules
@@ -77,7 +78,7 @@ def left_by_lines() -> int:
 
 def test_hundreds_of_mixed_commands_leave_nothing_behind() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import test_memory; print(test_memory.left_by_lines())"],
+        [sys.executable, "-c", f"{IMPORT}import test_memory; print(test_memory.left_by_lines())"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
