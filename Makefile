@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test test-core test-all dist installs windows-zip windows arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
+.PHONY: docs help run web warmup compiled test test-core test-all dist installs windows-zip linux-tarball windows arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -28,6 +28,7 @@ help:
 	@echo "make dist        the source archive, the wheel and an SBOM in dist/, reproducible and checked"
 	@echo "make installs    install those with uv, pipx, pip --user and from the archive, without a network"
 	@echo "make windows-zip  a zip for Windows that needs nothing installed, in build/windows"
+	@echo "make linux-tarball  a folder for Linux that needs nothing installed, not even Python, in build/linux"
 	@echo "make windows     run that zip under Wine and compare it with Linux (ARGS='prefix book' names steps)"
 	@echo "make test-all    the small suites with the Pythons that are here, the oldest and the newest libraries"
 	@echo "make arm64       compile, search, grow a book and serve as an emulated ARM64 machine (root, an hour)"
@@ -192,10 +193,10 @@ installs: dist
 	  $(INSTALL_PYTHON) -m pip download -q -d build/wheels dist/*.whl 'setuptools>=77' >&2 </dev/null)
 	@$(BIN)/python .ci/installs.py dist build/wheels $(TOOLS) $(INSTALL_PYTHON) $(ARGS)
 
-# Reproducible; with Python 3.11 and what requirements.lock names. docs/windows.md says what is in it.
-windows-zip: dist
-	@mkdir -p build/windows
-	@$(BIN)/python .ci/windows_zip.py dist/*.whl build/windows
+# Reproducible; with Python 3.11 and what requirements.lock names. docs/windows.md and docs/install.md say what is in
+# them.
+windows-zip linux-tarball: dist
+	@$(BIN)/python .ci/standalone.py $(firstword $(subst -, ,$@)) dist/*.whl build/$(firstword $(subst -, ,$@))
 
 # Needs Debian's package wine. ARGS='prefix book' names steps, TESTS=tests/book the tests; docs/windows.md says more.
 windows: windows-zip

