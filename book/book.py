@@ -20,7 +20,7 @@ from .changes import ChangeObserver, GivenCommand, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted, parents_of
 from .exports import kernels
-from .games import NO_GAMES, Games, without
+from .games import NO_GAMES, Games, played, without
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE
 from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
@@ -163,9 +163,14 @@ class Book:
         book.negamax(progress=progress)
         return book
 
-    def begin(self, line: str, client: str, started: float) -> None:
-        """Take note that the following changes are made by a command, see `GivenCommand`."""
-        self.recorder.begin(GivenCommand(line, client, started))
+    def given(self, command: GivenCommand, *, resumes: bool) -> GivenCommand:
+        """Return ``command`` with how many positions and games the book has now; if it ``resumes``, the one in the
+        journal that is the same and was ended by a kill.
+        """
+        before = self.recorder.unfinished
+        if resumes and before is not None and (*before[:2], before.root) == (*command[:2], command.root):
+            return before
+        return command._replace(positions=len(self), games=len(played(self.games)))
 
     def copy(self) -> Book:
         """Return a book with the same content, whose recorder notes nothing."""

@@ -15,14 +15,19 @@ Question = tuple[int, int, int, int]
 
 
 class GivenCommand(NamedTuple):
-    """A command: its text, who gave it, and when its job was submitted, in seconds since 1970 (0: unknown).
+    """A command: its text, who gave it, and when its job was submitted, in seconds since 1970 (0: unknown); then the
+    position that it was given for, and how many ``positions`` and ``games`` the book had.
 
-    A job that a later process goes on with keeps its time, so that all its changes are those of one command.
+    A command that a later process goes on with keeps all of this, so that all its changes are those of one command, and
+    its budget is not given twice.
     """
 
     line: str
     client: str = ""
     started: float = 0.0
+    root: tuple[int, int] = (0, 0)
+    positions: int = 0
+    games: int = 0
 
     @property
     def name(self) -> str:
@@ -35,12 +40,17 @@ class ChangeObserver:
 
     changes = False
     """Whether anything has changed that would be lost."""
+    unfinished: GivenCommand | None = None
+    """The command that made the last changes, if its process was killed before it ended."""
 
     def allow(self) -> None:
         """Raise `ReadOnly` if the book must not change. Called before each change."""
 
     def begin(self, command: GivenCommand) -> None:
         """Take note that the following changes are made by ``command``."""
+
+    def ended(self) -> None:
+        """Take note that the command has ended, finished or not."""
 
     def changed(self, row: int) -> None:
         """Take note that the position in ``row`` was added or changed."""

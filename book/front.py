@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .book import Book, Evaluate
+from .changes import GivenCommand
 from .choose import MoveChoice, choose, line
 from .editing.engine_evaluator import Searches
 from .editing.rounds import CommandProgress, Worker
@@ -20,6 +21,7 @@ __all__ = [
     "BookError",
     "CommandProgress",
     "Evaluate",
+    "GivenCommand",
     "Grades",
     "MoveChoice",
     "Opened",

@@ -299,13 +299,15 @@ class GrowthCommand(LongCommand):
         self._search_open(faults[:, 0].tolist())
         self.book.checked()
 
-    def store(self, positions: Collection[Position]) -> None:
-        """Add canonical positions. Then search a new leaf for each of them whose leaf is faulty, and for each parent
-        whose leaf has become a link.
+    def store(self, positions: Collection[Position], also: Callable[[], object] = lambda: None) -> None:
+        """Add canonical positions; a crash leaves all or none of them and of what ``also`` changes. Then search a new
+        leaf for each of them whose leaf is faulty, and for each parent whose leaf has become a link.
         """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
-        self.add((position, NO_SCORE) for position in positions)
+        with self.book.together():
+            self.add((position, NO_SCORE) for position in positions)
+            also()
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
         self.complete_at(np.array(sorted(rows), np.int64), whole=whole)
 

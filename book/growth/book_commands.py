@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from desdaemon.protocol.commands.book_rows import (
-    BUDGET,
     GROWTH,
     SEARCHES,
     SHRUNK,
@@ -23,14 +22,13 @@ _CUMULATIVE = number("cumulative", 0, 129, "Most discs that a line may lose in a
 _SEARCH_LEVEL = "Level of the searches; the book's unless given."
 
 COMMANDS = (
-    editor_command(
+    growing_command(
         "self-play",
         (
             number("games", 1, 10**6, "Games.", required=True),
             number("level", 0, 60, "Level of the moves that the book does not know; the book's unless given."),
             number("random", 0, 60, "Random moves at the beginning of each game.", 0),
             flag("xot", "Begin each game with an opening of the list of XOT."),
-            *BUDGET,
         ),
         "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
         handler=f"{_HANDLERS}:self_play",

@@ -30,7 +30,13 @@ def self_play(run: BookCommandRun) -> Result:
         terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line)).moves) for line in lines))
     shrink.root_row(run.book, run.caller.position)
     outcome, tally = playing.self_play(
-        run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results
+        run.book,
+        run.caller.position,
+        run.worker(),
+        games,
+        terms,
+        adjusting=settings.book_learn_results,
+        before=run.job.games,
     )
     result = result_of(run, f"self-play {games}", outcome, games=sum(tally))
     black = tally if run.caller.positions[-1].black_to_move else tally[::-1]

@@ -6,12 +6,16 @@ import random
 from contextlib import closing
 from typing import NamedTuple
 
+import numpy as np
+
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, choose
 from desdaemon.book.editing.add import kept_positions
 from desdaemon.book.editing.game_results import count, live_game
 from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 from desdaemon.book.errors import within
+from desdaemon.book.games import moves_of
+from desdaemon.book.games import played as with_moves
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
@@ -80,18 +84,27 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
 
 
 def self_play(
-    book: Book, root: Position, worker: Worker, games: int, terms: SelfPlayTerms, *, adjusting: bool = False
+    book: Book,
+    root: Position,
+    worker: Worker,
+    games: int,
+    terms: SelfPlayTerms,
+    *,
+    adjusting: bool = False,
+    before: int | None = None,
 ) -> tuple[CommandOutcome, SelfPlayTally]:
     """Play games from ``root``; store their positions within the book's depth, search the leaves, count the results.
 
     ``adjusting`` makes lost lines less attractive to the loser (`game_results.adjust`). `ROUND` games are played at a
-    time, on all threads; the games of a round that was stopped are not counted. Raises `OutOfRange`.
+    time, on all threads; the games of a round that was stopped are not counted. If an earlier process began this,
+    ``before`` is how many games the book had then: those since count among ``games``. Raises `OutOfRange`.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)
     job = GrowthCommand(book, worker)
     seeds = random.Random(terms.seed or None)
-    counts = [0, 0, 0]
+    first = len(with_moves(book.games)) if before is None else before
+    counted = with_moves(book.games)[first:]
 
     def play_round(done: int) -> None:
         dice = [random.Random(seeds.getrandbits(64)) for _ in range(min(ROUND, games - done))]
@@ -100,20 +113,33 @@ def self_play(
             for game in following:
                 played.append(game)
                 job.progress("games", done + len(played), games)
-        stored = [position for positions in played for position in kept_positions(book, positions)]
-        job.store(stored)
+
+        def count_all() -> None:
+            for positions in played:
+                last = final_score(*positions[-1])
+                score = last if len(positions) % 2 else -last
+                count(book, live_game(positions, score, "self-play", learned=adjusting))
+
+        job.store([position for positions in played for position in kept_positions(book, positions)], count_all)
         job.negamax()
-        for positions in played:
-            last = final_score(*positions[-1])
-            score = last if len(positions) % 2 else -last
-            count(book, live_game(positions, score, "self-play", learned=adjusting))
-            counts[1 - (score > 0) + (score < 0)] += 1
         if job.full:
             raise WorkCancelled
 
     def work() -> None:
-        for done in range(0, games, ROUND):
+        if len(counted):
+            # The round that was killed may lack searches.
+            lines = zip(counted["player"].tolist(), counted["opponent"].tolist(), moves_of(counted), strict=True)
+            keys = np.concatenate([book.table.replay(*line)[0] for line in list(lines)[-ROUND:]])
+            rows = book.table.find_many(keys)
+            job.complete_at(np.unique(rows[rows >= 0]), whole=False)
+            job.negamax()
+        for done in range(len(counted), games, ROUND):
             job.rounds += 1
             play_round(done)
 
-    return job.outcome(work), SelfPlayTally(*counts)
+    for _ in counted:
+        seeds.getrandbits(64)
+    outcome = job.outcome(work)
+    scores = with_moves(book.games)["score"][first:]
+    tally = (np.count_nonzero(scores > 0), np.count_nonzero(scores == 0), np.count_nonzero(scores < 0))
+    return outcome, SelfPlayTally(*map(int, tally))

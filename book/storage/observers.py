@@ -31,21 +31,36 @@ small books.
 
 SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
+ENDED = STEPS.pack(0, 0)
+"""What follows the changes of a command that was not killed."""
 
 
 def packed_command(command: GivenCommand) -> bytes:
     """Return the payload of the journal's entry for a command."""
     line, client = (text.replace("\n", " ") for text in command[:2])
-    return f"{line}\n{client}\n{command.started!r}".encode()
+    numbers = " ".join(map(str, (*command.root, command.positions, command.games)))
+    return f"{line}\n{client}\n{command.started!r}\n{numbers}".encode()
 
 
 def unpacked_command(payload: bytes) -> GivenCommand:
-    """Return the command in a payload; one that an earlier version wrote has the text alone."""
-    line, client, started = [*payload.decode(errors="replace").split("\n"), "", "0"][:3]
+    """Return the command in a payload; those that earlier versions wrote have the text alone, or no numbers."""
+    line, client, started, numbers = [*payload.decode(errors="replace").split("\n"), "", "0", "0 0 0 0"][:4]
     try:
-        return GivenCommand(line, client, float(started))
+        player, opponent, positions, games = map(int, numbers.split())
+        return GivenCommand(line, client, float(started), (player, opponent), positions, games)
     except ValueError:
         return GivenCommand(line, client)
+
+
+def unfinished(frames: Iterable[journal.Frame]) -> GivenCommand | None:
+    """Return the last command of a journal's entries, if a kill ended it."""
+    last = None
+    for frame in frames:
+        if frame.kind is FrameKind.COMMAND:
+            last = unpacked_command(frame.payload)
+        elif frame.kind is FrameKind.STEPS and frame.payload == ENDED:
+            last = None
+    return last
 
 
 class ReadOnlyObserver(ChangeObserver):
@@ -140,10 +155,23 @@ class JournalObserver(ChangeObserver):
             self._flush()
             self._command = command
 
+    def ended(self) -> None:
+        with self._lock:
+            self._flush()
+            unnamed, self._command = self._command, None
+        if unnamed is None or unnamed == self.unfinished:
+            self.unfinished = None
+            self._append(FrameKind.STEPS, ENDED)
+
+    def resume(self, command: GivenCommand) -> None:
+        """Take note, in a new journal, that ``command`` was killed."""
+        self._append(FrameKind.COMMAND, packed_command(command))
+        self.unfinished = command
+
     def _name_command(self) -> None:
         if self._command is not None:
             self._writer.append(FrameKind.COMMAND, packed_command(self._command))
-            self._command = None
+            self._command = self.unfinished = None
 
     def _flush(self) -> None:
         if self._rows or self._searched:

@@ -30,7 +30,7 @@ from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
 
 from . import journal, snapshot
-from .observers import JournalObserver, ReadOnlyObserver, unpacked_command
+from .observers import JournalObserver, ReadOnlyObserver, unfinished, unpacked_command
 from .replay import replay
 
 GROUP_SECONDS = 0.2
@@ -260,8 +260,14 @@ class Store:
         return self.journal_bytes > max(BLOATED, self._size)
 
     def _start(self, log: journal.Scan) -> None:
+        before = self._recorder
         self._writer = journal.Writer(self._log, log)
         self._recorder = self.book.recorder = JournalObserver(self.book, self._writer, self.commit)
+        if before is None:
+            self._recorder.unfinished = unfinished(log.frames)
+        elif before.unfinished is not None:
+            # After `save`, whose new journal has no commands.
+            self._recorder.resume(before.unfinished)
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
             self._thread.start()
@@ -440,11 +446,14 @@ class Store:
         self.commit()
         frames = journal.read(self._log).after(self._sequence)
         found: list[tuple[int, GivenCommand]] = []
+        last: tuple[int, GivenCommand] | None = None
         for place, frame in enumerate(frames):
             if frame.kind is journal.FrameKind.COMMAND:
                 command = unpacked_command(frame.payload)
-                if not (found and command.started and found[-1][1] == command):
-                    found.append((place, command))
+                if last is None or not command.started or last[1][:3] != command[:3]:
+                    last = place, command
+            elif frame.kind not in _UNFINISHED and last is not None and last not in found[-1:]:
+                found.append(last)
         return frames, found
 
     def undoable(self) -> list[GivenCommand]:

@@ -91,7 +91,8 @@ class JobJournal:
         written = 0.0
 
         def write() -> None:
-            self._write(job.id, {**data, "started": job.started, "first": job.first, "effort": job.effort})
+            begun = {"started": job.started, "first": job.first, "games": job.games}
+            self._write(job.id, {**data, **begun, "effort": job.effort})
 
         def follow(job: BookJob) -> None:
             nonlocal written

@@ -103,6 +103,8 @@ class BookJob:
         """The part of ``effort`` that earlier processes made."""
         self.first: int | None = None
         """Positions in the book when the job began, before any restart of the daemon; None until then."""
+        self.games = 0
+        """Games that the book had counted then."""
         self.alone = False
         """Whether the job is exclusive, see `JobTurns`."""
         self.interrupted = False

@@ -18,6 +18,7 @@ from .jobs import BookJob, Effort, Result
 from .service import Books, Caller
 
 if TYPE_CHECKING:
+    from desdaemon.book.front import GivenCommand
     from desdaemon.core.books.command_run import BookCommandRun
     from desdaemon.core.books.job_journal import Data
     from desdaemon.core.settings import SessionSettings
@@ -58,6 +59,7 @@ def run_command(
         if earlier is not None:
             data = earlier[1]
             job.started, job.first, job.effort = data["started"], data["first"], Effort(*data["effort"])
+            job.games = data.get("games", 0)
             job.earlier = job.effort
         if command.goes_on and books.journal is not None and books.lasting:
             books.journal.keep(job, _entry(books, command, values, caller))
@@ -135,13 +137,14 @@ def _carry_out(run: BookCommandRun) -> Result:
     books = run.books
     run.job.before_notice = books.commit if run.changes else books.try_commit
     positions = len(books.book) if books.book is not None else 0
+    given = _given(run)
     if run.job.first is None:
-        run.job.first = positions
+        run.job.started, run.job.first, run.job.games = given.started, given.positions, given.games
         run.job.begins()
     # What was added is in the book; the file of the job may be a second older.
     earlier = run.job.earlier = run.job.earlier._replace(positions=max(0, positions - run.job.first))
     try:
-        result = _worked(run)
+        result = _worked(run, given)
     except BookError as error:
         if error.of_file:
             raise Unfinished(str(error)) from error
@@ -154,7 +157,18 @@ def _carry_out(run: BookCommandRun) -> Result:
     return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
 
 
-def _worked(run: BookCommandRun) -> Result:
+def _given(run: BookCommandRun) -> GivenCommand:
+    """Return the command for the book's journal: the one there, if it is the same and a kill has ended it."""
+    from desdaemon.book.front import GivenCommand
+    from desdaemon.protocol.commands.book import written_line
+
+    line, who, root = written_line(run.command, run.values), account_of(run.caller.client), run.caller.position
+    given = GivenCommand(line, who, run.job.started, root)
+    book = run.books.book
+    return book.given(given, resumes=run.command.goes_on) if book is not None else given
+
+
+def _worked(run: BookCommandRun, given: GivenCommand) -> Result:
     """Run the handler, commit its changes, and add remarks. The result of a cancelled command has ``finished`` false.
 
     A command that replaces a book with unsaved changes raises `BadInput`, unless `--discard` drops the changes. With
@@ -162,7 +176,6 @@ def _worked(run: BookCommandRun) -> Result:
     command that runs alone begins with a negamax if scores are stale.
     """
     from desdaemon.book.front import WorkCancelled
-    from desdaemon.protocol.commands.book import written_line
     from desdaemon.protocol.rows import load
 
     books, command = run.books, run.command
@@ -180,9 +193,16 @@ def _worked(run: BookCommandRun) -> Result:
             books.check_unsaved(discard=discard or aside)
         elif book is not None and command.long and run.job.alone:
             book.catch_up(threads=threads, progress=run.progress)
-        if run.changes and books.book is not None:
-            books.book.begin(written_line(command, run.values), account_of(run.caller.client), run.job.started)
-        result: Result = load(command.handler)(run)
+        book = books.book if run.changes else None
+        recorder = book.recorder if book is not None else None
+        if recorder is not None:
+            recorder.begin(given)
+        try:
+            result: Result = load(command.handler)(run)
+        finally:
+            # Another book may be open now.
+            if recorder is not None and books.book is not None and books.book.recorder is recorder:
+                recorder.ended()
         if aside and opened_before is not None and opened_before is not books.opened:
             result.setdefault("notes", []).append(books.keep_aside(opened_before, path))
         if run.changes:

@@ -91,7 +91,6 @@ def test_a_copy_and_its_origin_share_games(dialogue: BookDialogue, tmp_path: Pat
     assert "0 games counted, 4 known already" in dialogue.say(f"book merge {origin}")
     merged = results(dialogue.book)
     assert "book merge" in dialogue.say("book undo")
-    assert "book merge" in dialogue.say("book undo")
     assert (results(dialogue.book), contents(dialogue.book)) == before
     assert "2 games counted, 2 known already" in dialogue.say(f"book merge {origin}")
     assert results(dialogue.book) == merged

@@ -1,0 +1,139 @@
+"""Kills inside budgets: the same command goes on, and the finished book is the one of runs without kills."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from book_dialogue import BookDialogue
+from toys import contents
+
+from desdaemon.book.games import moves_of
+from desdaemon.book.storage.store import journal_path
+
+pytestmark = pytest.mark.needs("book.growth")
+
+COMMANDS = ("deviate 2 6 --positions 40", "learn 7 3 6 3 1 --positions 40", "self-play 24 1 4 --positions 150")
+
+BEFORE = ("book-seed 5", "book-tasks 1", "book-randomness 2")
+
+MOST_RUNS = 200
+
+
+def content(dialogue: BookDialogue) -> object:
+    """All that a book has; of its games not what tells equal ones apart, which is drawn anew for each."""
+    book = dialogue.book
+    games = sorted(zip(moves_of(book.games), book.games["score"].tolist(), strict=True))
+    return [(entry, book.table.results(book.table.find(*entry[:2]))) for entry in contents(book)], games
+
+
+def opened(path: Path) -> BookDialogue:
+    dialogue = BookDialogue()
+    dialogue.both(f"book load {path}")
+    for line in BEFORE:
+        dialogue.say(line)
+    return dialogue
+
+
+def finished(dialogue: BookDialogue, command: str) -> bool:
+    """Give the command once; returns whether it has finished."""
+    said = dialogue.say(f"book {command}")
+    assert "no errors" in dialogue.say("book verify")
+    return "finished: " in said
+
+
+def made(kind: str, folder: Path) -> Path:
+    """A new book, or an overlay over one; the file that changes."""
+    dialogue = BookDialogue()
+    dialogue.say("book new 1 9")
+    dialogue.say(f"book save {folder / 'base.book'}")
+    if kind == "overlay":
+        dialogue.say("book new 1 7")
+        dialogue.say(f"book load {folder / 'base.book'} --overlay {folder / 'mine'}")
+    dialogue.close()
+    return folder / ("mine" if kind == "overlay" else "base.book")
+
+
+def whole(command: str, path: Path) -> object:
+    """What the command makes of a book in as many runs as it takes."""
+    for _ in range(MOST_RUNS):
+        dialogue = opened(path)
+        done = finished(dialogue, command)
+        found = content(dialogue)
+        dialogue.close()
+        if done:
+            return found
+    raise AssertionError("it never ends")
+
+
+SLOW = [pytest.param(command, kind, 10, marks=pytest.mark.slow) for command in COMMANDS for kind in ("book", "overlay")]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "kills"),
+    [(COMMANDS[0], "overlay", 3), (COMMANDS[1], "book", 2), (COMMANDS[2], "book", 2), *SLOW],
+)
+def test_a_command_cut_inside_its_budget_goes_on_to_the_same_book(
+    command: str, kind: str, kills: int, tmp_path: Path
+) -> None:
+    """Its journal ends anywhere, as a kill leaves it; another process may have looked at the book since."""
+    folders = [tmp_path / name for name in ("whole", "cut")]
+    for folder in folders:
+        folder.mkdir()
+    wanted = whole(command, made(kind, folders[0]))
+    path = made(kind, folders[1])
+    log = path if kind == "overlay" else journal_path(path)
+    rng = random.Random(f"{command} {kind}")
+    for kill in range(kills):
+        dialogue = opened(path)
+        before = log.stat().st_size
+        finished(dialogue, command)
+        dialogue.books.commit()
+        after = log.stat().st_size
+        files = {each: each.read_bytes() for each in (path, log)}
+        dialogue.close()
+        for each, data in files.items():
+            each.write_bytes(data)
+        with log.open("r+b") as stream:
+            stream.truncate(rng.randrange(before, max(after, before + 1)))
+        if kill % 2:
+            looking = opened(path)
+            looking.say("book verify")
+            looking.close()
+    assert whole(command, path) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["book", "overlay"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ten_kills_inside_budgets_leave_the_same_book(command: str, kind: str, tmp_path: Path) -> None:
+    """Ten times the program is killed at random moments of the command."""
+    folders = [tmp_path / name for name in ("whole", "killed")]
+    for folder in folders:
+        folder.mkdir()
+    command = command.replace("24", "80")
+    wanted = whole(command, made(kind, folders[0]))
+    path = made(kind, folders[1])
+    rng = random.Random(f"{command} {kind}")
+    for _ in range(10):
+        program = [sys.executable, "-m", "desdaemon", "--config", "none", "-q"]
+        with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("\n".join([f"book load {path}", *BEFORE, f"book {command}"]) + "\n")
+            process.stdin.flush()
+            while "positions" not in process.stdout.readline():
+                pass
+            time.sleep(rng.uniform(0, 0.5))
+            process.kill()
+            if "finished: " in process.stdout.read():
+                break
+    else:
+        whole(command, path)
+    dialogue = opened(path)
+    assert content(dialogue) == wanted
+    dialogue.close()
