@@ -10,6 +10,7 @@ import hashlib
 import mmap
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.logs import message
 
 from .rows import SATELLITE
 
@@ -37,6 +39,7 @@ VERSION = 1
 _HEADER = struct.Struct("<8sII16sQQII6i")
 _CRC_AT = 12
 _KEY = layout.PACKED_KEY_BYTES
+_BATCH = 1 << 12
 _Write = Callable[[bytes | memoryview], object]
 
 
@@ -94,8 +97,13 @@ class PackedFile:
     def __init__(self, path: Path) -> None:
         """Map the file, and check its header and its directory. Raises `Unreadable`."""
         self.path = path
+        self._written = False
         try:
-            with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
+            # It stays open, to see whether another program writes to it.
+            self._opened = platform.open_file(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._opened)
+            self._stamp = self._stamp_now()
+            with os.fdopen(self._opened, "rb", closefd=False) as stream:
                 size = stream.seek(0, os.SEEK_END)
                 stream.seek(0)
                 self.header = _header(path, stream.read(PACKED_PAGE), size)
@@ -128,9 +136,30 @@ class PackedFile:
         self.at = address(self._words)
         """Address of the words, for the kernels."""
 
+    def _stamp_now(self) -> tuple[int, int]:
+        status = os.fstat(self._opened)
+        return status.st_size, status.st_mtime_ns
+
+    def watch(self) -> None:
+        """Use nothing of the file any more if another program has written to it: what is mapped of a file that was cut
+        ends the process that reads it. The first time says so.
+        """
+        if self._written or self._stamp_now() == self._stamp:
+            return
+        self._written = True
+        self._states[:] = layout.DAMAGED
+        message(str(self.damage), level="error", event="book")
+
     @property
     def damage(self) -> Damaged | None:
-        """The error of the page that was first found to be damaged; None if there is none."""
+        """The error of the file that was written to, or of the page that was first found to be damaged; None if there
+        is none.
+        """
+        if self._written:
+            problem = (
+                "another program wrote to this file since it was opened: nothing of it is used until it is reopened"
+            )
+            return Damaged(self.path, None, problem)
         number = int(self._words[layout.PACKED_DAMAGED // WORD])
         if not number:
             return None
@@ -141,11 +170,15 @@ class PackedFile:
         """Return the rows of canonical positions, uint64 (n, 2); -1 for those that are not in the file."""
         keys = np.ascontiguousarray(keys, np.uint64)
         rows: Rows = np.empty(len(keys), np.int64)
-        kernels().packed_find_many(self.at, address(keys), len(keys), address(rows))
+        for start in range(0, len(keys), _BATCH):
+            self.watch()
+            part = keys[start : start + _BATCH]
+            kernels().packed_find_many(self.at, address(part), len(part), address(rows[start:]))
         return rows
 
     def record(self, row: int) -> Records:
         """Return the record in a row, an array of one `RECORD`. Raises IndexError if there is none."""
+        self.watch()
         record = np.zeros(1, RECORD)
         if not kernels().packed_record(self.at, row, address(record)):
             raise IndexError(f"{self.path}: no row {row}")
@@ -159,6 +192,7 @@ class PackedFile:
         records = np.zeros(PACKED_MOST, RECORD)
         done = 0
         for number in range(self.header.pages):
+            self.watch()
             count = int(kernels().packed_records(self.at, number, address(records)))
             if (damage := self.damage) is not None:
                 raise damage

@@ -106,11 +106,16 @@ class PackedTable(BookTable):
     # ------------------------------------------------------------------------------------------------ looking
 
     def find(self, player: int, opponent: int) -> int:
+        self.file.watch()
         words, place = self._pair()
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:
             row = int(self._kernels.find_row(self._context_at, words[0], words[1]))
             return row if row >= 0 else int(self._kernels.packed_find(self.file.at, words[0], words[1], 0))
+
+    def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
+        self.file.watch()
+        return super().links(player, opponent)
 
     def entry(self, row: int) -> PositionEntry:
         if row < PACKED_ROW:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -250,6 +253,55 @@ def test_no_content_of_a_page_does_harm(made: tuple[Book, Path], tmp_path: Path)
         bad.write_bytes(changed)
         refused += bool(used(bad, keys, None))
     assert 60 < refused < 120
+
+
+USER = """
+import sys
+from pathlib import Path
+from desdaemon.book.errors import BookError
+from desdaemon.book.formats import registry
+from desdaemon.book.record import START
+
+book = registry.open_any(Path(sys.argv[1])).book
+print(book.entry(*START) is not None, flush=True)
+sys.stdin.readline()
+for look in (lambda: book.entry(*START), lambda: book.moves_on(*START), lambda: book.known_moves(book.entry(*START)),
+             lambda: book.in_memory()):
+    try:
+        print(look(), flush=True)
+    except (BookError, AttributeError) as error:
+        print(error, flush=True)
+"""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("how", ["cut", "written over", "replaced"])
+def test_a_file_written_to_while_it_is_mapped_ends_nobody(how: str, tmp_path: Path) -> None:
+    path = packed(synthetic_book(900, 1), tmp_path / "mapped.packed")
+    with subprocess.Popen(
+        [sys.executable, "-c", USER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        if how == "cut":
+            os.truncate(path, 0)
+        elif how == "written over":
+            path.write_bytes(bytes(path.stat().st_size))
+        else:
+            packed(synthetic_book(500, 1), path)
+        out, err = process.communicate("\n", timeout=300)
+    assert process.returncode == 0, err
+    if how == "replaced":
+        assert "PositionEntry" in out
+        assert not err
+    else:
+        assert "PositionEntry" not in out
+        assert err.count("another program wrote to this file since it was opened") == 1
+        assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("place", [32, 40, 8, 56])
