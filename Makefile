@@ -99,7 +99,7 @@ coverage: $(VENV)/.installed-dev compiled
 # Kernels run as Python can be traced; the thousandfold slower search decides how long it takes, and tests/conftest.py
 # how much processor time a test has. Runs with ARGS add up: build/coverage/kernels keeps their lines until it is
 # removed. From Python 3.12 on tracing costs next to nothing, before it doubles the time.
-KERNEL_TESTS := tests/engine tests/book tests/dialogue/test_counting.py
+KERNEL_TESTS := tests/engine tests/book
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 
 coverage-kernels: $(VENV)/.installed-dev compiled

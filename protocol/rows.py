@@ -91,7 +91,8 @@ class Command(NamedTuple):
     ``parameters`` are as `help` shows them, ``help`` is a sentence. ``role`` is the least role of a remote client, None
     for a command that cannot be given remotely. ``work`` is `SHORT`, `COUNTS` or `SEARCHES`. A command that ``asks``
     has no effect but its reply. A command with ``files`` is followed by a file name. Commands with ``tests`` are on the
-    page `help test`.
+    page `help test`. What ``parts`` has are the words that may follow the name; ``title`` is the first line of the help
+    page that lists them.
 
     ``handler`` names the function that carries out the command of a satellite, ``module:function``. It gets a
     `CommandContext` and the text after the command's name. Those of the core are in a table of their own.
@@ -107,6 +108,8 @@ class Command(NamedTuple):
     files: bool = False
     tests: bool = False
     handler: str = ""
+    parts: "tuple[Command, ...]" = ()
+    title: str = ""
 
 
 class SubCommand(NamedTuple):
@@ -354,12 +357,15 @@ class Searchers(NamedTuple):
 
 class Switch(NamedTuple):
     """A switch of Edax's command line that starts a program in place of a dialogue: ``-name``, what it does, and its
-    function, ``module:function``, which gets the `SessionSettings` and returns the exit status.
+    function, ``module:function``. It gets the `SessionSettings` and what follows the name, and returns the exit status.
+
+    ``value`` is what follows, for `--help`, such as ``FILE``. Without it the function gets "".
     """
 
     name: str
     help: str
     function: str
+    value: str = ""
 
 
 class Satellite(NamedTuple):

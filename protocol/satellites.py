@@ -34,6 +34,7 @@ SATELLITES = (
     "cluster",
     "batches",
     "engine.training",
+    "engine.counting",
     "engine.bench",
     "clients.bench",
     "clients.mcp",

@@ -102,7 +102,7 @@ def main(arguments: list[str]) -> int:
 
 
 @logs.without_waiting()
-def play_as_edax(settings: SessionSettings) -> int:
+def play_as_edax(settings: SessionSettings, _: str = "") -> int:
     """Play with Edax's ``ggs-`` options; ``ggs-open on`` accepts unrated matches of 1 to 30 minutes on 8x8 boards,
     otherwise none is accepted. Returns 0, or 1 after an error message.
     """

@@ -14,6 +14,7 @@ from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.commands.sub_commands import SWITCHES, near_sub_command
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.rows import Switch
 from desdaemon.protocol.spelling import did_you_mean, nearest
 from desdaemon.protocol.version import __version__
 
@@ -21,11 +22,10 @@ OPTION_FILE = "edax.ini"
 """Edax's option file: read if it is in the current folder and the command line uses Edax's name or options."""
 
 _INFORMATION = {"help": "help", "?": "help", "version": "version"}
-_WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
+_SWITCHES = {switch.name: switch for switch in SWITCHES}
+_WITH_VALUE = (*(name for name in _SWITCHES if _SWITCHES[name].value), "o", "option-file", "protocol", "config")
 """Options with a value that are no settings of a session."""
 _NOT_EDAX = ("protocol", "config")
-_AS_EDAX = ("edax", *(switch.name for switch in SWITCHES))
-"""Switches after which moves are announced as Edax does."""
 """Options among `_WITH_VALUE` that Edax does not have."""
 
 
@@ -41,13 +41,13 @@ class Invocation(NamedTuple):
     """A parsed command line."""
 
     settings: SessionSettings
-    solve: str
-    """File of problems to solve in place of a dialogue; "" if there is none."""
     warnings: list[str]
     """Lines for standard error."""
     protocol: str = "text"
-    batch: str = ""
-    """Line of the text protocol to carry out in place of a dialogue; "" if there is none."""
+    switch: Switch | None = None
+    """What to do in place of a dialogue."""
+    value: str = ""
+    """The value of ``switch``; "" for one without."""
     information: str = ""
     """``help`` or ``version`` if only that is to be printed; "" otherwise."""
     edax: bool = False
@@ -64,7 +64,7 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
     for the protocol's. Raises `UsageError` for a wrong command line, `UnusableFile` for a file with a wrong value, and
     `OSError` if the configuration file cannot be read.
     """
-    begun = Invocation(SessionSettings(), "", [], protocol_of_program(program), edax="edax" in program.lower())
+    begun = Invocation(SessionSettings(), [], protocol_of_program(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)
     if asked.information:
         return asked
@@ -107,7 +107,8 @@ def read_arguments(
     warning.
     """
     settings = settings or SessionSettings()
-    solve = batch = config = ""
+    config = switch_value = ""
+    switch: Switch | None = None
     warnings: list[str] = []
     waiting = list(reversed(arguments))
     while waiting:
@@ -116,8 +117,8 @@ def read_arguments(
         if name in PROTOCOLS and not equals:
             protocol = name
             continue
-        if name in _AS_EDAX and not equals:
-            protocol, edax_name = "text", True
+        if (name == "edax" or (name in _SWITCHES and not _SWITCHES[name].value)) and not equals:
+            protocol, edax_name, switch = "text", True, _SWITCHES.get(name, switch)
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
         if argument in ("-v", "-version"):
@@ -126,7 +127,7 @@ def read_arguments(
             edax_name = True
             continue
         if (name in _INFORMATION and not equals) or alone:
-            return Invocation(settings, "", [], information=_INFORMATION.get(name, "help"))
+            return Invocation(settings, [], information=_INFORMATION.get(name, "help"))
         option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
@@ -140,10 +141,8 @@ def read_arguments(
             protocol, config = (_protocol(value), config) if name == "protocol" else (protocol, value)
             continue
         edax_name = edax_name or option is None or option.edax
-        if option is None and name == "solve":
-            solve = value
-        elif option is None and name in ("wtest", "bench"):
-            batch = f"{name} {value}"
+        if option is None and name in _SWITCHES:
+            switch, switch_value = _SWITCHES[name], value
         elif option is None:
             names, doubts = _option_file(settings, value)
             chosen = chosen or "edax-compatible" in names
@@ -156,12 +155,12 @@ def read_arguments(
                 raise UsageError(f"-{error}") from None
     if not chosen:
         settings.edax_compatible = edax_name
-    return Invocation(settings, solve, warnings, protocol, batch, edax=edax_name, config=config)
+    return Invocation(settings, warnings, protocol, switch, switch_value, edax=edax_name, config=config)
 
 
 def _unknown(argument: str, name: str) -> str:
     """Return the message about an unknown argument, with the most similar name."""
-    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, *_AS_EDAX, "zmq"]
+    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, *_SWITCHES, "edax", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"

@@ -34,10 +34,7 @@ USAGES = (
     ("[OPTION ...]", "the text protocol on standard input and output"),
     ("-PROTOCOL [OPTION ...]", "another one, also --protocol PROTOCOL: {protocols}"),
     ("--zmq [OPTION ...]", "sockets for other clients beside it, with the options of desdaemon serve"),
-    ("-solve FILE [OPTION ...]", "solve the problems of an OBF file (- is standard input)"),
-    ("-wtest FILE [OPTION ...]", "check the theoretical scores of a WTHOR file"),
-    ("-bench N [OPTION ...]", "solve N random positions"),
-    *((f"-{switch.name} [OPTION ...]", switch.help) for switch in SWITCHES),
+    *((f"-{' '.join(filter(None, (switch.name, switch.value)))} [OPTION ...]", switch.help) for switch in SWITCHES),
     ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
     ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
 )
@@ -174,20 +171,14 @@ def _run(program: str, arguments: list[str]) -> int:
         wrong = wrong_head(invocation.settings.eval_file)
         if wrong:
             raise UnusableFile(f"-eval-file {wrong}")
-    for switch in SWITCHES:
-        if switch.name in named:
-            status: int = load(switch.function)(invocation.settings)
-            return status
+    if invocation.switch:
+        status: int = load(invocation.switch.function)(invocation.settings, invocation.value)
+        return status
 
     from desdaemon.core.search.loader import EngineSource, build_engine
-    from desdaemon.dialogue.stdio import carry_out, serve, solve
+    from desdaemon.dialogue.stdio import serve
 
-    engines = EngineSource(build_engine)
-    if invocation.solve:
-        return solve(invocation.settings, engines, invocation.solve)
-    if invocation.batch:
-        return carry_out(invocation.settings, engines, invocation.batch)
-    return serve(invocation.settings, engines, invocation.protocol, beside)
+    return serve(invocation.settings, EngineSource(build_engine), invocation.protocol, beside)
 
 
 def _print_information(what: str) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.core.books.jobs import BookJob, BookJobs
 from desdaemon.core.books.service import Books
-from desdaemon.core.search.loader import Abandoned, EngineFailure, EngineSource
+from desdaemon.core.search.loader import EngineSource, build_engine
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput, lacking
 from desdaemon.protocol.system import logs, platform
@@ -272,31 +272,7 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
     return True
 
 
-def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems. Returns the exit status: 0, `UNUSABLE` if the file or the engine cannot be used,
-    `INTERRUPTED` if it was stopped while it waited for the engine, or another status of `run_beside_signals`.
-    """
-    from .commands.problems import solve_file
-
-    def work(dialect: TextDialect) -> int:
-        try:
-            solve_file(dialect, path)
-        except Abandoned:
-            return INTERRUPTED
-        except (BadInput, EngineFailure) as error:
-            dialect.output.error(f"desdaemon: {error}")
-            return UNUSABLE
-        except OSError as error:
-            if error.filename is None:
-                raise
-            dialect.output.error(f"desdaemon: {error.filename}: {error.strerror}")
-            return UNUSABLE
-        return 0
-
-    return _run_without_input(settings, engines, work)
-
-
-def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
+def carry_out(settings: SessionSettings, line: str) -> int:
     """Carry out one line of the text protocol. Returns the exit status: 0, `UNUSABLE` if the line gave a warning, or
     another status of `run_beside_signals`.
     """
@@ -305,12 +281,15 @@ def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> in
         dialect.execute(line)
         return UNUSABLE if dialect.warned else 0
 
-    return _run_without_input(settings, engines, work)
+    return run_without_input(settings, work)
 
 
-def _run_without_input(settings: SessionSettings, engines: EngineSource, work: Callable[[TextDialect], int]) -> int:
+def run_without_input(settings: SessionSettings, work: Callable[[TextDialect], int]) -> int:
+    """Do ``work`` in place of a dialogue. Returns the exit status: `UNUSABLE` if a file of the options cannot be used,
+    or that of `run_beside_signals`.
+    """
     output = DescriptorOutput(guard_stdout(), 2)
-    session = Session(settings, engines)
+    session = Session(settings, EngineSource(build_engine))
     if not open_files(session, output):
         return UNUSABLE
     dialect = TextDialect(session, output)

@@ -19,6 +19,9 @@ PROTOCOLS = (
 )
 """The protocols of a dialogue other than the text protocol."""
 
+_THEIRS = tuple(command for satellite in satellites.present() for command in satellite.commands)
+_TOPICS = ("commands", "options", "book", *(each.name for each in _THEIRS if each.parts), "test", "programs")
+
 COMMANDS = (
     Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`.", READER),
     Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset.", READER),
@@ -90,65 +93,6 @@ COMMANDS = (
         asks=True,
     ),
     Command(
-        "solve",
-        (),
-        "file [wrong]",
-        "Solve the problems of an OBF file; write those with other answers to a file.",
-        ADMIN,
-        SEARCHES,
-        files=True,
-        tests=True,
-    ),
-    Command(
-        "script-to-obf",
-        (),
-        "file out",
-        "Write the problems of a file with the scores of all their moves.",
-        None,
-        tests=True,
-    ),
-    Command(
-        "select-hard",
-        (),
-        "file out",
-        "Write the problems whose best move is at least two discs better than the next.",
-        None,
-        tests=True,
-    ),
-    Command(
-        "wtest",
-        (),
-        "file",
-        "Check the theoretical scores of a WTHOR file.",
-        ADMIN,
-        SEARCHES,
-        asks=True,
-        files=True,
-        tests=True,
-    ),
-    Command("base", (), "command ...", "Convert, compare, check and complete files of games, see `help base`.", None),
-    Command(
-        "perft",
-        (),
-        "[d] [1|2]",
-        "Count the lines of d plies (default 10); in mode 2 a pass is not a ply.",
-        ADMIN,
-        COUNTS,
-        asks=True,
-        tests=True,
-    ),
-    Command(
-        "count",
-        (),
-        "games|positions|shapes d [1|2|3]",
-        "Count lines of 0 to d plies; or positions after d discs, symmetric ones once: 1 as they are after the move, "
-        "2 with forced passes made, 3 without finished games; or sets of occupied squares.",
-        ADMIN,
-        COUNTS,
-        asks=True,
-        tests=True,
-    ),
-    Command(
         "book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`.", READER, SEARCHES
     ),
     Command("hmirror", (), "", "Mirror game and board, A-H.", READER),
@@ -161,65 +105,21 @@ COMMANDS = (
         "Bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps files and ranks, bit 3 swaps the colours.",
         READER,
     ),
-    Command(
-        "bench",
-        (),
-        "[n]",
-        "Solve n random positions with 20 empty squares, or as many as a minute allows.",
-        ADMIN,
-        SEARCHES,
-        asks=True,
-        tests=True,
-    ),
-    Command(
-        "mobility",
-        (),
-        "[seconds]",
-        "Look for a position with many moves by random play (default 10 seconds).",
-        ADMIN,
-        COUNTS,
-        asks=True,
-        tests=True,
-    ),
-    Command(
-        "estimate",
-        (),
-        "[n]",
-        "Estimate the number of games from here by n random ones (default 10).",
-        ADMIN,
-        COUNTS,
-        asks=True,
-        tests=True,
-    ),
-    Command("resources", (), "", "Show processor time and memory used.", READER, asks=True, tests=True),
     Command("version", ("v",), "", "Show name and version.", READER, asks=True),
     Command("options", (), "", "Show the value of every option.", READER, asks=True),
     Command(
         "help",
         ("?",),
-        "[commands|options|book|base|test|programs|name]",
+        f"[{'|'.join(_TOPICS)}|name]",
         "Show all commands and options, a part, or one: `help hint`, `help book deviate`.",
         READER,
         asks=True,
     ),
     *(protocol.command for protocol in PROTOCOLS if protocol.command),
     Command("quit", ("q", "exit", "eof"), "", "Leave once all earlier commands are done.", READER),
-    *(command for satellite in satellites.present() for command in satellite.commands),
+    *_THEIRS,
 )
 
-
-BASE_COMMANDS = (
-    Command("convert", (), "in out", "Add the games of a file to another one; the names say the formats."),
-    Command("unique", (), "in out", "Add the games that are different, mirror images counted as the same."),
-    Command(
-        "problem", (), "in empties out", "Add the different positions with this number of empty squares as problems."
-    ),
-    Command("tofen", (), "in empties out", "Add the same positions as FEN records."),
-    Command("check", (), "in empties", "Find the mistakes from this number of empty squares on."),
-    Command("correct", (), "in empties", "Replace the play from the first such mistake on by the best, in place."),
-    Command("complete", (), "in", "Play unfinished games to their end at the current level, in place."),
-    Command("compare", (), "a b", "Count the games that are in one file, the other, or both."),
-)
 
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 _BEGUN = {protocol.command.name: protocol for protocol in PROTOCOLS if protocol.command}

@@ -208,7 +208,7 @@ def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
 def test_options_are_read_from_files(tmp_path: Path) -> None:
     file = tmp_path / "edax.ini"
     file.write_text("# remark\nlevel = 7\nn-tasks=3\n\nverbose 2 % more\nvv\n unknown-thing 3\nbook-usage\toff\n")
-    settings, _, warnings, *_ = read_arguments(["-o", str(file), "-l", "8"])
+    settings, warnings, *_ = read_arguments(["-o", str(file), "-l", "8"])
     assert (settings.level, settings.n_tasks, settings.verbose, settings.book_usage) == (8, 3, 2, False)
     assert warnings == [f'{file}, line 7: "unknown-thing" is not an option: expected one that help options lists']
     file.write_text("edax-compatible off\n")
@@ -237,7 +237,7 @@ def test_counting_without_a_compiler_is_told_in_a_line(
     def load(*_: object) -> None:
         raise LibraryError("no compiler")
 
-    monkeypatch.setattr("desdaemon.engine.counting.load", load)
+    monkeypatch.setattr("desdaemon.engine.counting.counts.load", load)
     assert main([*command.split(), "9"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"desdaemon {command.split()[0]}: no compiler\n")

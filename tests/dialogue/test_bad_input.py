@@ -17,6 +17,9 @@ from desdaemon.core.search.loader import EngineConfig, EngineFailure, EngineSour
 from desdaemon.dialogue.dialects.text import TextDialect
 from desdaemon.dialogue.session import Session
 
+GAMEFILES = pytest.mark.needs("clients.gamefiles")
+COUNTING = pytest.mark.needs("engine.counting")
+
 OPENING = "---------------------------OX------XO--------------------------- X"
 
 
@@ -33,13 +36,13 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("hint 0", '"0"', "a whole number from 1"),
         ("hint many", '"many"', "a whole number from 1"),
         ("analyze x", '"x"', "a whole number from 1"),
-        ("perft 3 3", '"3"', "from 1 to 2"),
-        ("perft -1", '"-1"', "a whole number from 0"),
-        ("perft 1 2 3", '"1 2 3"', "a depth"),
-        ("count games", '"games"', "a depth"),
-        ("count positions", '"positions"', "a depth"),
-        ("count positions 99", '"99"', "from 0 to 12"),
-        ("count positions 3 4", '"4"', "from 1 to 3"),
+        pytest.param("perft 3 3", '"3"', "from 1 to 2", marks=COUNTING),
+        pytest.param("perft -1", '"-1"', "a whole number from 0", marks=COUNTING),
+        pytest.param("perft 1 2 3", '"1 2 3"', "a depth", marks=COUNTING),
+        pytest.param("count games", '"games"', "a depth", marks=COUNTING),
+        pytest.param("count positions", '"positions"', "a depth", marks=COUNTING),
+        pytest.param("count positions 99", '"99"', "from 0 to 12", marks=COUNTING),
+        pytest.param("count positions 3 4", '"4"', "from 1 to 3", marks=COUNTING),
         ("play", "play", "moves such as"),
         ("play f5d6zz", '"zz"', "squares such as"),
         ("play f5d6a1c3", "A1 (move 3)", "C3 C4 C5 C6 C7"),
@@ -74,10 +77,15 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("redo 2", "redo 2", "fewer moves"),
         ("undo", "undo", "no move"),
         ("redo", "redo", "no move"),
-        ("solve", '""', "the name of a file"),
-        ("solve /dev/stdin", '"/dev/stdin"', "the name of a file"),
-        ("solve /dev", '"/dev"', "Is a directory"),
-        ("solve /nowhere/at/all.obf", '"/nowhere/at/all.obf"', "No such file or directory"),
+        pytest.param("solve", '""', "the name of a file", marks=GAMEFILES),
+        pytest.param("solve /dev/stdin", '"/dev/stdin"', "the name of a file", marks=GAMEFILES),
+        pytest.param("solve /dev", '"/dev"', "Is a directory", marks=GAMEFILES),
+        pytest.param(
+            "solve /nowhere/at/all.obf",
+            '"/nowhere/at/all.obf"',
+            "No such file or directory",
+            marks=GAMEFILES,
+        ),
         ("set", '"set"', "setboard"),
         ("-go", '"-go"', "a command"),
         ("q5", '"q5"', "a command"),
@@ -99,6 +107,7 @@ def test_an_illegal_move_in_the_middle_plays_nothing() -> None:
     assert dialogue.board == before
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_bad_lines_in_files_of_problems_are_named(tmp_path: Path) -> None:
     file = tmp_path / "some.obf"
     good = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;"
@@ -174,11 +183,12 @@ def test_too_few_descriptors_are_said(monkeypatch: pytest.MonkeyPatch, name: str
     assert dialogue.text.leaving is None
 
 
+@pytest.mark.needs("engine.counting")
 def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(depth: int, definition: int) -> int:
         raise MemoryError("a set of 5 positions needs too much")
 
-    monkeypatch.setattr("desdaemon.engine.counting.count_positions", fail)
+    monkeypatch.setattr("desdaemon.engine.counting.counts.count_positions", fail)
     assert "not enough memory: a set of 5" in Dialogue().refused("count positions 12")
 
 

@@ -17,6 +17,8 @@ from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
 
+GAMEFILES = pytest.mark.needs("clients.gamefiles")
+
 MARK = "\ufeff"
 PROBLEM = "---------------------------OX------XO--------------------------- X;"
 
@@ -33,14 +35,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("line", "made"),
     [
-        ('base convert "{home}/my games.txt" "{home}/a b.sgf"', "a b.sgf"),
-        ('base convert "~/my games.txt" ~/c.pgn', "c.pgn"),
-        ('base problem "~/my games.txt" 59 "~/p q.obf"', "p q.obf"),
-        ('base tofen "~/my games.txt" 59 "~/p q.fen"', "p q.fen"),
-        ('base unique "~/my games.txt" "~/u v.txt"', "u v.txt"),
-        ('script-to-obf "~/my problems.obf" "~/s o.obf"', "s o.obf"),
-        ('select-hard "~/my problems.obf" ~/hard.obf', "hard.obf"),
-        ('solve "~/my problems.obf" "~/w r.obf"', "w r.obf"),
+        pytest.param(
+            'base convert "{home}/my games.txt" "{home}/a b.sgf"',
+            "a b.sgf",
+            marks=GAMEFILES,
+        ),
+        pytest.param('base convert "~/my games.txt" ~/c.pgn', "c.pgn", marks=GAMEFILES),
+        pytest.param('base problem "~/my games.txt" 59 "~/p q.obf"', "p q.obf", marks=GAMEFILES),
+        pytest.param('base tofen "~/my games.txt" 59 "~/p q.fen"', "p q.fen", marks=GAMEFILES),
+        pytest.param('base unique "~/my games.txt" "~/u v.txt"', "u v.txt", marks=GAMEFILES),
+        pytest.param('script-to-obf "~/my problems.obf" "~/s o.obf"', "s o.obf", marks=GAMEFILES),
+        pytest.param('select-hard "~/my problems.obf" ~/hard.obf', "hard.obf", marks=GAMEFILES),
+        pytest.param('solve "~/my problems.obf" "~/w r.obf"', "w r.obf", marks=GAMEFILES),
         ('save "~/s t.sgf"', "s t.sgf"),
         ("save ~/s t.sgf", "s t.sgf"),
     ],
@@ -72,7 +78,7 @@ def test_options_take_names_as_commands_do(name: str, home: Path) -> None:
     assert dialogue.session.settings.eval_file == f"{home}/a b.dat"
 
 
-@pytest.mark.parametrize("command", ["solve", "load", "save"])
+@pytest.mark.parametrize("command", [pytest.param("solve", marks=GAMEFILES), "load", "save"])
 def test_quotes_do_not_lead_out_of_the_data_folder(command: str, tmp_path: Path) -> None:
     line = checked_line(read_line(f'{command} "a b.sgf"'), "admin", str(tmp_path))
     assert line.rest.endswith(f"{os.sep}a b.sgf")
@@ -97,6 +103,7 @@ def test_deeply_nested_values_are_refused_in_a_line(tmp_path: Path) -> None:
         configure(SessionSettings(), str(tmp_path / "config.toml"), "text")
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_packed_problems_are_solved(tmp_path: Path) -> None:
     path = tmp_path / "x.obf.gz"
     path.write_bytes(gzip.compress(f"{PROBLEM}\n".encode() * 3))
@@ -118,6 +125,12 @@ def test_files_in_utf_16_are_told(encoding: str, tmp_path: Path) -> None:
     for reader in readers:
         with pytest.raises(BadInput, match="this is UTF-16: save it as UTF-8"):
             reader()
+
+
+@pytest.mark.needs("clients.gamefiles")
+def test_problems_in_utf_16_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(f"{PROBLEM}\n", encoding="utf-16")
     assert "this is UTF-16" in Dialogue().refused(f"solve {path}")
 
 
@@ -139,6 +152,7 @@ def test_input_in_utf_16_is_told() -> None:
     assert b"the input is UTF-16: expected UTF-8 text" in done.stderr
 
 
+@pytest.mark.needs("clients.gamefiles")
 @pytest.mark.parametrize("content", ["", "junk\n", "% a remark\n"])
 def test_a_file_without_problems_is_a_failure(content: str, tmp_path: Path) -> None:
     path, target = tmp_path / "x.obf", tmp_path / "out.obf"

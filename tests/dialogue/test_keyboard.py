@@ -19,6 +19,8 @@ from live import COMMAND, TIMEOUT
 
 from desdaemon.dialogue.terminal import PromptingOutput
 
+COUNTING = pytest.mark.needs("engine.counting")
+
 pytestmark = pytest.mark.posix
 
 MUST_PASS = "OX------" + "-" * 56 + " X"
@@ -301,7 +303,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", [[], ["perft", "2"], ["--help"]])
+@pytest.mark.parametrize("arguments", [[], pytest.param(["perft", "2"], marks=COUNTING), ["--help"]])
 def test_a_full_device_is_named_in_a_line(arguments: list[str]) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(

@@ -43,7 +43,6 @@ LINES = [
     "symmetry 5",
     "seek nothing",
     "load nowhere.ggf",
-    "solve nowhere.obf",
 ]
 ALLOWED = 1000
 """Bytes more after 500 lines; 64 bytes for each line of one command alone would be more."""

@@ -73,6 +73,7 @@ def test_a_search_to_the_end_tells_its_time_until_its_result(command: str, shown
     assert shown == [f"{SHOWN}search to the end: about 35 s (11 s to 100 s)", SHOWN]
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_a_file_of_problems_tells_the_time_of_each(tmp_path: Path, shown: list[str]) -> None:
     (tmp_path / "two.obf").write_text(f"{PROBLEM}\n{'X' * 58}OO---- X\n")
     dialogue(verbose=1).say(f"solve {tmp_path / 'two.obf'}")

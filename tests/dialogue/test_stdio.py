@@ -148,6 +148,7 @@ def test_a_lost_output_ends_the_process(live: Callable[..., Live]) -> None:
     assert dialogue.process.wait(TIMEOUT) == 1
 
 
+@pytest.mark.needs("clients.gamefiles")
 @pytest.mark.posix
 def test_an_interrupt_ends_solving_with_what_was_solved(live: Callable[..., Live]) -> None:
     problem = b"--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18;\n"
@@ -161,6 +162,7 @@ def test_an_interrupt_ends_solving_with_what_was_solved(live: Callable[..., Live
     assert (err, status) == (b"", 0)
 
 
+@pytest.mark.needs("clients.gamefiles")
 @pytest.mark.posix
 def test_an_interrupt_while_solving_waits_for_the_engine(live: Callable[..., Live]) -> None:
     dialogue = live("-verbose", "2", "-solve", "-", DELAY="60")
@@ -191,6 +193,7 @@ def test_stray_prints_do_not_reach_the_answers() -> None:
     assert done.stderr.splitlines() == [b"stray", b"stray"]
 
 
+@pytest.mark.needs("clients.gamefiles")
 @pytest.mark.posix
 def test_solve_streams_problems_from_standard_input(live: Callable[..., Live]) -> None:
     problem = b"--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;\n"

@@ -18,11 +18,12 @@ from dialogue import Dialogue
 
 from desdaemon.cli.arguments import UnusableFile, configured, read_arguments
 from desdaemon.cli.main import main
+from desdaemon.clients.gamefiles.rows import BASE_COMMANDS
 from desdaemon.dialogue.commands.help import laid_out, topic
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
-from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
+from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.spelling import did_you_mean, nearest
 
 NAMES = [command.name for command in SUB_COMMANDS]
@@ -193,7 +194,7 @@ def test_options_are_read_from_the_configuration_file(no_settings: Path) -> None
     assert configured([]).settings.level == 21
     text = 'level = 18\nn-tasks = 4\nmove-time = 2.5\nbook-file = "~/a.book"\necho = true\n[gtp]\nlevel = 12\n'
     written(no_settings, text)
-    settings, _, warnings, *_ = configured(["-n", "3"])
+    settings, warnings, *_ = configured(["-n", "3"])
     assert (settings.level, settings.n_tasks, settings.move_time, settings.echo) == (18, 3, 2500, True)
     assert (settings.book_file, settings.level_chosen, warnings) == (str(Path("~/a.book").expanduser()), True, [])
     assert configured(["-gtp"]).settings.level == 12
@@ -201,7 +202,7 @@ def test_options_are_read_from_the_configuration_file(no_settings: Path) -> None
     assert configured([], "desdaemon-gtp").settings.level == 12
     assert configured(["--config", "none"]).settings.level == 21
     other = written(no_settings.parent / "other.toml", "level = 3\nlevle = 2\n[gpt]\n")
-    settings, _, warnings, *_ = configured(["--config", str(other)])
+    settings, warnings, *_ = configured(["--config", str(other)])
     assert settings.level == 3
     assert len(warnings) == 2
     assert 'did you mean "gtp"?' in warnings[0]

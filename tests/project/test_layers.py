@@ -21,10 +21,10 @@ ORDER = """
     protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
     engine.layout  engine.processors  engine.result  engine.compiler
-    engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.counting  engine.team
+    engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.team
     engine.kernels  engine.search  engine.short_searches
     engine.warmup
-    engine.bench  engine.training  engine
+    engine.training  engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.memory
@@ -44,7 +44,7 @@ ORDER = """
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
     clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
-    engine.training.count  cluster  batches  engine.people  engine.reasons
+    clients.gamefiles  engine.counting  engine.bench  cluster  batches  engine.people  engine.reasons
     book.edax  book.egaroucid  book.packed  book.bench  book.umigame
     book.reports  book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
     __main__
@@ -71,7 +71,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
-    ROOT / "engine/training/studies.py",
+    ROOT / "engine/counting/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
     *ROOT.glob("engine/people/fitting/*.py"),
 ]

@@ -40,13 +40,15 @@ def run(names: tuple[str, ...], *arguments: str, typed: str = "") -> str:
 
 USES = {
     "cluster": {"engine.training"},
+    "engine.bench": {"engine.counting"},
+    "engine.counting": {"engine.training"},
     "engine.people": {"engine.training"},
     "clients.http_api": {"clients.web"},
     "book.bench": {"book.edax", "book.egaroucid"},
     "book.judge": {"clients.match"},
 }
-"""The satellites that use others, for labels by a cluster, the fit of people's moves, an API on the gateway, the score
-of games.
+"""The satellites that use others, for labels by a cluster, the speed of counts, studies of the game tree, the fit of
+people's moves, an API on the gateway, the score of games.
 """
 
 

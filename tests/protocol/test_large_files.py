@@ -15,9 +15,6 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.clients.programs import openings
-from desdaemon.clients.programs.openings import openings_of_file
-from desdaemon.dialogue.commands import bases as base_commands
 from desdaemon.protocol.errors import MOST_COMPLAINTS, BadInput
 from desdaemon.protocol.games import contents
 from desdaemon.protocol.games.bases import FileGame, parse_games, read_games
@@ -46,17 +43,22 @@ def wrong(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("clients.programs")
 def test_openings_count_complaints(wrong: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from desdaemon.clients.programs.openings import openings_of_file
+
     assert len(openings_of_file(str(wrong), 2).openings) == 1
     assert capsys.readouterr().err.splitlines()[-1].endswith(MORE)
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_base_commands_count_complaints(wrong: Path) -> None:
     _, complaints = Dialogue().both(f"base convert {wrong} {wrong.with_name('out.txt')}")
     assert len(complaints.splitlines()) == MOST_COMPLAINTS + 1
     assert complaints.endswith(f"{MORE}\n")
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_solve_counts_complaints(tmp_path: Path) -> None:
     path = tmp_path / "problems.obf"
     path.write_text("nonsense\n" * WRONG)
@@ -146,18 +148,22 @@ def three(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("clients.gamefiles")
 def test_base_commands_refuse_more_games_than_their_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base_commands, "MOST_DIFFERENT", 2)
+    monkeypatch.setattr("desdaemon.clients.gamefiles.bases.MOST_DIFFERENT", 2)
     target = three.with_name("out.txt")
     for command in (f"unique {three} {target}", f"problem {three} 58 {target}", f"compare {three} {three}"):
         assert "expected at most 2 different" in Dialogue().refused(f"base {command}")
     assert not target.exists()
 
 
+@pytest.mark.needs("clients.programs")
 def test_openings_refuse_more_games_than_their_limit(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from desdaemon.clients.programs import openings
+
     monkeypatch.setattr(openings, "MOST_IN_FILE", 2)
     with pytest.raises(BadInput, match="expected at most 2 different openings"):
-        openings_of_file(str(three))
+        openings.openings_of_file(str(three))
 
 
 @pytest.mark.posix

@@ -17,6 +17,8 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
 from desdaemon.protocol.system import packed
 
+GAMEFILES = pytest.mark.needs("clients.gamefiles")
+
 PACKERS = {"bz2": bz2.compress, "xz": lzma.compress, "gz": lambda data: gzip.compress(data, 9)}
 MIB = 1 << 20
 BOMBS = {"line ends": b"\n", "zeros": b"\0", "games": b"f5\n"}
@@ -52,10 +54,10 @@ def test_a_bomb_is_refused_before_it_costs_anything(bombs: dict[str, Path], name
 COMMANDS = (
     pytest.param("analyze FILE", "", marks=pytest.mark.needs("clients.analysis")),
     pytest.param("games index FILE --out OUT", "", marks=pytest.mark.needs("book.explorer")),
-    ("-solve FILE", ""),
+    pytest.param("-solve FILE", "", marks=GAMEFILES),
     pytest.param("match self self --games 2 --openings FILE", "", marks=pytest.mark.needs("clients.match")),
     ("-q --config none", "book new 1 4\nbook add FILE\nquit\n"),
-    ("-q --config none", "base convert FILE OUT\nquit\n"),
+    pytest.param("-q --config none", "base convert FILE OUT\nquit\n", marks=GAMEFILES),
     ("-q --config none", "load FILE\nquit\n"),
 )
 

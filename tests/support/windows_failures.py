@@ -12,13 +12,13 @@ CASE = "Wine gives a file no new name that differs in upper and lower case alone
 FAILURES = {
     "tests/book/storage/test_book_store.py::test_a_journal_that_somebody_removed_takes_no_changes_*": DELETED,
     "tests/dialogue/test_bad_input.py::test_bad_input_gets_one_line_and_changes_nothing[solve /dev-*": OWN_WORDS,
-    "tests/dialogue/test_base_commands.py::test_bad_lines_are_refused[base convert /nowhere.txt *": OWN_WORDS,
-    "tests/dialogue/test_base_commands.py::test_bad_lines_are_refused[base complete /nowhere.txt-*": OWN_WORDS,
+    "tests/clients/gamefiles/test_base_commands.py::test_bad_lines_are_refused[base convert /nowhere.txt *": OWN_WORDS,
+    "tests/clients/gamefiles/test_base_commands.py::test_bad_lines_are_refused[base complete /nowhere.txt-*": OWN_WORDS,
     "tests/dialogue/test_driving_programs.py::*[a script written for Edax's own start and end]": OWN_WORDS,
-    "tests/dialogue/test_tool_commands.py::test_a_missing_base_is_told": OWN_WORDS,
-    "tests/protocol/test_game_bases.py::test_unreadable_and_unwritable_files_are_named": OWN_WORDS,
-    "tests/protocol/test_game_bases.py::test_the_names_of_a_base_are_its_own": CASE,
-    "tests/protocol/test_games.py::test_unusable_files_are_named[* /nowhere/*": OWN_WORDS,
+    "tests/clients/gamefiles/test_problem_commands.py::test_a_missing_base_is_told": OWN_WORDS,
+    "tests/clients/gamefiles/test_game_bases.py::test_unreadable_and_unwritable_files_are_named": OWN_WORDS,
+    "tests/clients/gamefiles/test_game_bases.py::test_the_names_of_a_base_are_its_own": CASE,
+    "tests/clients/gamefiles/test_games.py::test_unusable_files_are_named[* /nowhere/*": OWN_WORDS,
 }
 """Patterns of the names that pytest gives tests. Under Wine a test that passes all the same is a failure too."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.commands.options import OPTIONS, find_option
-from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, find_command
+from desdaemon.protocol.commands.text import COMMANDS, find_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Command, Option
 from desdaemon.protocol.spelling import did_you_mean
@@ -120,9 +121,8 @@ def book_page() -> HelpPage:
     return page
 
 
-def base_page() -> HelpPage:
-    """Return an entry for each command on files of games."""
-    return ["Game DataBase:", *(_base_entry(command) for command in BASE_COMMANDS)]
+def _page_of_parts(command: Command) -> HelpPage:
+    return [command.title, *(_part_entry(command, part) for part in command.parts)]
 
 
 def test_page() -> HelpPage:
@@ -142,14 +142,14 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
     "commands": command_page,
     "options": option_page,
     "book": book_page,
-    "base": base_page,
+    **{command.name: partial(_page_of_parts, command) for command in COMMANDS if command.parts},
     "programs": program_page,
 }
 
 
 def topic(text: str) -> list[HelpPage]:
     """Return the pages about the topic ``text``: all pages for ""; the page of that name; or a page with the entries of
-    the command, option, sub-command, or command of `book` or `base`, that has that name.
+    the command, option, sub-command, command of `book`, or part of a command, that has that name.
 
     Raises `BadInput` for an unknown name.
     """
@@ -162,8 +162,9 @@ def topic(text: str) -> list[HelpPage]:
         return [PAGES[words[0]]()]
     if words[0] in ("book", "b") and len(words) == 2:
         return [_book_command(words[1])]
-    if words[0] == "base" and len(words) == 2:
-        return [_base_command(words[1])]
+    command = find_command(words[0])
+    if command and command.parts and len(words) == 2:
+        return [_part(command, words[1])]
     return [_named(text)]
 
 
@@ -179,7 +180,7 @@ def _named(name: str) -> HelpPage:
     if not page:
         commands = (*(command.name for command in COMMANDS), *(program.name for program in SUB_COMMANDS))
         topics = [*PAGES, *commands, *(option.name for option in OPTIONS)]
-        expected = "commands, options, book, base, test, programs, a command, an option or nothing"
+        expected = f"{', '.join(PAGES)}, test, a command, an option or nothing"
         raise BadInput(f"help {quoted(name)}: {did_you_mean(name.lstrip('-'), topics, expected)}")
     return page
 
@@ -198,20 +199,20 @@ def _book_command(name: str) -> HelpPage:
     return page
 
 
-def _base_command(name: str) -> HelpPage:
-    command = next((command for command in BASE_COMMANDS if command.name == name), None)
-    if command is None:
-        meant = did_you_mean(name, [command.name for command in BASE_COMMANDS], "one that help base lists")
-        raise BadInput(f"help base {quoted(name)}: {meant}")
-    return [_base_entry(command)]
+def _part(command: Command, name: str) -> HelpPage:
+    part = next((part for part in command.parts if part.name == name), None)
+    if part is None:
+        meant = did_you_mean(name, [part.name for part in command.parts], f"one that help {command.name} lists")
+        raise BadInput(f"help {command.name} {quoted(name)}: {meant}")
+    return [_part_entry(command, part)]
 
 
 def _command_entry(command: Command) -> HelpEntry:
     return HelpEntry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
 
 
-def _base_entry(command: Command) -> HelpEntry:
-    return HelpEntry(f"base {command.name} {command.parameters}", command.help)
+def _part_entry(command: Command, part: Command) -> HelpEntry:
+    return HelpEntry(f"{command.name} {part.name} {part.parameters}", part.help)
 
 
 def _option_entry(option: Option) -> HelpEntry:

@@ -44,7 +44,6 @@ HANDLERS = {
     "quit": "game.quit_dialogue",
     "help": "help.show_help",
     "book": "book.run",
-    "base": "bases.run",
     "play": "lines.play",
     "force": "lines.force",
     "opening": "lines.opening",
@@ -54,16 +53,6 @@ HANDLERS = {
     "hint": "search.hint",
     "eval": "search.evaluate",
     "analyze": "search.analyze",
-    "solve": "problems.solve",
-    "script-to-obf": "problems.script_to_obf",
-    "select-hard": "problems.select_hard",
-    "wtest": "problems.wtest",
-    "perft": "counts.perft",
-    "count": "counts.count",
-    "estimate": "counts.estimate",
-    "mobility": "counts.mobility",
-    "bench": "counts.bench",
-    "resources": "counts.resources",
 }
 """The function of each command of the core, with its module in `desdaemon.dialogue.commands`.
 

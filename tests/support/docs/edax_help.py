@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from desdaemon.clients.gamefiles.rows import BASE_COMMANDS
 from desdaemon.protocol.commands.book import find_book_command
 from desdaemon.protocol.commands.options import find_option
-from desdaemon.protocol.commands.text import BASE_COMMANDS, find_command
+from desdaemon.protocol.commands.text import find_command
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from checkout import ROOT, SUPPORT
 
 from desdaemon.clients.analysis import analyze as analyze
 from desdaemon.clients.analysis import exercises as exercises
+from desdaemon.clients.gamefiles.rows import BASE_COMMANDS
 from desdaemon.clients.ggs import ggs as ggs
 from desdaemon.clients.match import match
 from desdaemon.clients.web import web as web
@@ -131,7 +132,7 @@ def edax_command_line() -> list[tuple[str, bool]]:
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): command_table(commands.COMMANDS),
-    ("text-protocol.md", "base"): command_table(commands.BASE_COMMANDS),
+    ("text-protocol.md", "base"): command_table(BASE_COMMANDS),
     ("text-protocol.md", "options"): option_table,
     ("text-protocol.md", "idle"): idle_options,
     ("match.md", "options"): arguments(match.command_line()),

@@ -7,9 +7,9 @@ complete -c desdaemon -n '__fish_use_subcommand' -a games -d 'index bases of gam
 complete -c desdaemon -n '__fish_use_subcommand' -a bot -d 'a program plays on PlayStrategy'
 complete -c desdaemon -n '__fish_use_subcommand' -a ggs -d 'play on the Generic Game Server'
 complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status'
+complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play to a depth'
 complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
-complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
 complete -c desdaemon -n '__fish_use_subcommand' -a mcp -d 'tools for language models (Model Context Protocol)'
 complete -c desdaemon -n '__fish_use_subcommand' -a doctor -d 'check what works here, what is missing, how to mend it'
@@ -132,15 +132,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
-complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
@@ -157,6 +148,15 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a policy
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 'weights other than the shipped ones'

@@ -5,7 +5,7 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.engine.counting import count_positions, perft
+from desdaemon.engine.counting.counts import count_positions, perft
 from desdaemon.protocol.othello.rules import START
 
 PERFT = {

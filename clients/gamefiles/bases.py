@@ -9,7 +9,6 @@ from typing import NamedTuple
 from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_names, number_within
-from desdaemon.protocol.commands.text import BASE_COMMANDS
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import FileGame, append_to_file, read_games, write_games
 from desdaemon.protocol.games.formats import fen_text
@@ -18,6 +17,8 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean, plural
+
+from .rows import BASE_COMMANDS
 
 MOST_EMPTIES = 30
 """Most empty squares of a position that is solved."""

@@ -80,15 +80,14 @@ def _dialogue(asked: argparse.Namespace) -> int:
     """Count by the command `count` of the text protocol, which prints line by line and can be interrupted. Returns the
     exit status.
     """
-    from desdaemon.core.search.loader import EngineSource, build_engine
     from desdaemon.core.settings import SessionSettings
     from desdaemon.dialogue.stdio import carry_out
 
-    return carry_out(SessionSettings(), EngineSource(build_engine), f"count {asked.what} {asked.depth}")
+    return carry_out(SessionSettings(), f"count {asked.what} {asked.depth}")
 
 
 def _positions(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.counting import count_positions
+    from desdaemon.engine.counting.counts import count_positions
 
     try:
         with ElapsedTime(f"positions {asked.depth}") as elapsed:
@@ -104,7 +103,7 @@ def _positions(asked: argparse.Namespace) -> int:
 
 
 def _flips(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.training.studies import count_flips, mean_of_plies
+    from desdaemon.engine.counting.studies import count_flips, mean_of_plies
 
     with StepProgress() as progress:
         plies = count_flips(asked.games, asked.seed, progress)
@@ -115,7 +114,7 @@ def _flips(asked: argparse.Namespace) -> int:
 
 
 def _draws(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.training.studies import PASS, shortest_draws
+    from desdaemon.engine.counting.studies import PASS, shortest_draws
 
     with StepProgress() as progress:
         games = shortest_draws(asked.most, progress)
@@ -126,7 +125,7 @@ def _draws(asked: argparse.Namespace) -> int:
 
 
 def _stoner(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.training.studies import shortest_stoners
+    from desdaemon.engine.counting.studies import shortest_stoners
 
     with StepProgress() as progress:
         lines = shortest_stoners(asked.most, progress)
@@ -167,7 +166,7 @@ def perft_main(arguments: list[str]) -> int:
 
 
 def _perft(asked: argparse.Namespace) -> int:
-    from desdaemon.engine.counting import perft
+    from desdaemon.engine.counting.counts import perft
     from desdaemon.protocol.othello.rules import START
 
     with ElapsedTime(f"perft {asked.depth}"):

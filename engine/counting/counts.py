@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from desdaemon.engine.compiler.library import load
+from desdaemon.engine.exports import SPEC
+from desdaemon.engine.memory import Block
 from desdaemon.protocol.othello.rules import MOST_MOVES, START
 from desdaemon.protocol.system import platform
-
-from .exports import SPEC
-from .memory import Block
 
 _SLOT_BYTES = 16
 _SLOTS_AT_ONCE = 1 << 18

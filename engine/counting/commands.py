@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import number_within
@@ -16,6 +17,9 @@ from desdaemon.protocol.othello.notation import START, Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean, plural
 from desdaemon.protocol.system import platform
+
+if TYPE_CHECKING:
+    from desdaemon.core.settings import SessionSettings
 
 MOST_SHAPE_PLIES = 8
 
@@ -39,7 +43,7 @@ def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
     """Print the number of lines of ``depth`` plies, or that the count was stopped. In ``mode`` 1 a pass counts as a
     ply, in mode 2 it does not.
     """
-    from desdaemon.engine.counting import perft
+    from desdaemon.engine.counting.counts import perft
 
     position = context.session.game.position
     begun = time.perf_counter()
@@ -82,7 +86,7 @@ def _games(context: CommandContext, words: list[str]) -> None:
 
 
 def _positions(context: CommandContext, words: list[str]) -> None:
-    from desdaemon.engine.counting import count_positions
+    from desdaemon.engine.counting.counts import count_positions
 
     depth = number_within("count positions", words[0], 0, 12)
     chosen = [number_within("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
@@ -158,6 +162,13 @@ def _random_position(generator: random.Random, empties: int) -> Position | None:
             return None
         position = _after_random_move(position, generator)
     return None if position.over else position
+
+
+def bench_as_edax(settings: SessionSettings, count: str) -> int:
+    """Solve random positions as the command `bench` does. Returns the exit status of `carry_out`."""
+    from desdaemon.dialogue.stdio import carry_out
+
+    return carry_out(settings, f"bench {count}")
 
 
 def mobility(context: CommandContext, argument: str) -> None:

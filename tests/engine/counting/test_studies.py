@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import referee
 
-from desdaemon.engine.training import studies
-from desdaemon.engine.training.count import main
+from desdaemon.engine.counting import studies
+from desdaemon.engine.counting.command_line import main
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, parse_moves
 

@@ -11,8 +11,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.core.searchers import Solver, SolverSearches, searchers
+from desdaemon.dialogue.commands.search import SearchTable
+from desdaemon.dialogue.dialects.text import UNUSABLE, TextDialect
 from desdaemon.dialogue.session import CommandContext, unlimited
+from desdaemon.dialogue.stdio import INTERRUPTED, carry_out, run_without_input
 from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
@@ -27,9 +31,8 @@ from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import packed
 from desdaemon.protocol.texts import without_mark
 
-from .search import SearchTable
-
 if TYPE_CHECKING:
+    from desdaemon.core.settings import SessionSettings
     from desdaemon.dialogue.interrupt import StoppableSearch
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
@@ -83,6 +86,34 @@ def solve(context: CommandContext, argument: str) -> None:
     if not 1 <= len(names) <= 2 or names[0] in ("", *STANDARD_INPUT):
         raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
     solve_file(context, *names)
+
+
+def solve_as_edax(settings: SessionSettings, path: str) -> int:
+    """Solve a file of problems. Returns the exit status: 0, `UNUSABLE` if the file or the engine cannot be used,
+    `INTERRUPTED` if it was stopped while it waited for the engine, or another status of `run_without_input`.
+    """
+
+    def work(dialect: TextDialect) -> int:
+        try:
+            solve_file(dialect, path)
+        except Abandoned:
+            return INTERRUPTED
+        except (BadInput, EngineFailure) as error:
+            dialect.output.error(f"desdaemon: {error}")
+            return UNUSABLE
+        except OSError as error:
+            if error.filename is None:
+                raise
+            dialect.output.error(f"desdaemon: {error.filename}: {error.strerror}")
+            return UNUSABLE
+        return 0
+
+    return run_without_input(settings, work)
+
+
+def wtest_as_edax(settings: SessionSettings, path: str) -> int:
+    """Check the scores of a WTHOR file as the command `wtest` does. Returns the exit status of `carry_out`."""
+    return carry_out(settings, f"wtest {path}")
 
 
 def read_problems(context: CommandContext, path: str) -> Iterator[Problem]:

@@ -11,8 +11,8 @@ from dialogue import Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desdaemon.clients.gamefiles.problems import read_problems
 from desdaemon.core.search.loader import EngineSource, build_engine
-from desdaemon.dialogue.commands.problems import read_problems
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text, parse_board
 from desdaemon.protocol.othello.rules import legal_moves

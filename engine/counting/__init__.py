@@ -1,0 +1,1 @@
+"""Counts of games, lines of play, positions and more, and studies of the game tree."""
