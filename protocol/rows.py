@@ -305,6 +305,37 @@ class BookFormat(NamedTuple):
     open: str = ""
 
 
+class GameFormat(NamedTuple):
+    """A format of files of games. Its ``name`` is also their ending; ``example`` says what a text looks like.
+
+    All others are names of functions, ``module:function``, "" for what the format lacks. ``recognise`` gets the first
+    bytes of a file whose name says nothing, without blanks, and its size, and returns whether the file may be of the
+    format. The rows are asked in order.
+
+    Of a text, ``texts`` gets the text, or with ``by_line`` its lines, and yields a `GameText` for each game; ``game``
+    returns its `GameRecord`; ``tags`` are the names of event, date and result there. ``written`` gets `GameRecord` and
+    `GameDetails` and returns the text of a game; ``between`` stands between two.
+
+    Of other files, ``read`` gets `Content` and `Complain` or None and yields a `FileGame` for each game, ``unchecked``
+    gets path and `Complain` and yields `UncheckedGame`, and ``write`` gets path, games and the bytes that the file has,
+    and returns the number of games. A format with ``several`` is not for one game alone. All raise `BadInput`.
+    """
+
+    name: str
+    example: str = ""
+    recognise: str = ""
+    texts: str = ""
+    by_line: bool = False
+    game: str = ""
+    tags: tuple[str, str, str] = ("EVENT", "DATE", "RESULT")
+    written: str = ""
+    between: str = ""
+    read: str = ""
+    unchecked: str = ""
+    write: str = ""
+    several: bool = False
+
+
 class OpeningLists(NamedTuple):
     """Lists of openings, which commands know by ``names``.
 
@@ -392,6 +423,7 @@ class Satellite(NamedTuple):
     web_parts: tuple[WebPart, ...] = ()
     daemon_parts: tuple[DaemonPart, ...] = ()
     opening_lists: tuple[OpeningLists, ...] = ()
+    game_formats: tuple[GameFormat, ...] = ()
     book_formats: tuple[BookFormat, ...] = ()
 
 

@@ -12,18 +12,15 @@ from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
 from desdaemon.protocol.games.bases import (
-    READ_FORMATS,
     extension_of,
-    name_of,
-    names_beside,
     read_games,
-    read_wthor,
-    wthor_date,
+    squares_played,
+    unchecked_games,
 )
+from desdaemon.protocol.games.formats import READ_FORMATS
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.openings import LISTS, lines_of, openings
-from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
 
 MOST_GAMES = 1_000_000
@@ -93,14 +90,12 @@ class Games:
         if path.name in LISTS and not path.exists():
             yield from (BookGame(bytes(line)) for line in lines_of(path.name))
             return
-        if extension_of(path.name) == "wtb":
-            # Unchecked moves: the book replays them, faster than `read_games` would.
-            base = read_wthor(str(path), self.complain)
-            players, tournaments = (names_beside(str(path), extension, None) for extension in (".jou", ".trn"))
-            for game in base.games.values():
-                named = name_of(players, game.black), name_of(players, game.white)
-                about = _about(*named, name_of(tournaments, game.tournament), wthor_date(base.header))
-                yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None, about, path.name)
+        unchecked = unchecked_games(str(path), self.complain)
+        if unchecked is not None:
+            # The book replays them, faster than `read_games` would.
+            for game in unchecked:
+                about = _about(game.black, game.white, game.event, game.date)
+                yield BookGame(game.moves, game.result, about, path.name)
             return
         for file_game in read_games(str(path), self.complain):
             record = file_game.record
@@ -109,8 +104,8 @@ class Games:
                 continue
             final = record.final
             score = black_score(final) if final.over else file_game.result
-            moves = bytes(played.move for played in record.moves if played.move != PASS)
-            yield BookGame(moves, score, _about(record.black, record.white, file_game.event, file_game.date), path.name)
+            about = _about(record.black, record.white, file_game.event, file_game.date)
+            yield BookGame(squares_played(record), score, about, path.name)
 
 
 def run_add(run: BookCommandRun) -> Result:

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.clients.gamefiles import wthor, wthor_bases
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games import bases, wthor
+from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
@@ -122,13 +123,13 @@ class _Reader:
             self._add(game.record.initial, squares, names, file, game.date, game.result, game.number)
 
     def _read_wthor(self, base: wthor.WthorFile, path: str, file: int) -> None:
-        players, events = (bases.names_beside(path, extension, self._complain) for extension in (".jou", ".trn"))
-        date = bases.wthor_date(base.header)
+        players, events = (wthor_bases.names_beside(path, extension, self._complain) for extension in (".jou", ".trn"))
+        date = wthor_bases.wthor_date(base.header)
         for number, game in base.games.items():
             names = (
-                bases.name_of(players, game.black),
-                bases.name_of(players, game.white),
-                bases.name_of(events, game.tournament),
+                wthor_bases.name_of(players, game.black),
+                wthor_bases.name_of(players, game.white),
+                wthor_bases.name_of(events, game.tournament),
             )
             result = 2 * game.discs - 64 if game.discs <= 64 else None
             self._add(START, game.moves, names, file, date, result, number)

@@ -15,7 +15,8 @@ from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.programs.process_groups import StoppedBySignals
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games.bases import READ_FORMATS, FileGame, replace_file
+from desdaemon.protocol.games.bases import FileGame, replace_file
+from desdaemon.protocol.games.formats import READ_FORMATS
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import name_test, plural

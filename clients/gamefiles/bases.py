@@ -11,13 +11,13 @@ from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_names, number_within
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import FileGame, append_to_file, read_games, write_games
-from desdaemon.protocol.games.formats import fen_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean, plural
 
+from .pgn import fen_text
 from .rows import BASE_COMMANDS
 
 MOST_EMPTIES = 30

@@ -343,7 +343,7 @@ def _replace(path: str, lines: list[str]) -> None:
 
 def wtest(context: CommandContext, argument: str) -> None:
     """In each game of a WTHOR file, solve the first position with a perfect score listed; print scores that differ."""
-    from desdaemon.protocol.games.bases import read_wthor
+    from desdaemon.clients.gamefiles.wthor_bases import read_wthor
     from desdaemon.protocol.games.formats import replayed
 
     if not argument:

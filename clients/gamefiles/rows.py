@@ -1,8 +1,10 @@
-"""What the files of others bring: problems to solve, bases of games, the lists of openings of XOT."""
+"""What the files of others bring: formats of games, problems to solve, bases, the lists of openings of XOT."""
 
 from __future__ import annotations
 
-from desdaemon.protocol.rows import ADMIN, SEARCHES, Command, OpeningLists, Satellite, Switch
+from desdaemon.protocol.rows import ADMIN, SEARCHES, Command, GameFormat, OpeningLists, Satellite, Switch
+
+_HERE = "desdaemon.clients.gamefiles"
 
 BASE_COMMANDS = (
     Command("convert", (), "in out", "Add the games of a file to another one; the names say the formats."),
@@ -83,6 +85,52 @@ SATELLITE = Satellite(
             "check the theoretical scores of a WTHOR file",
             "desdaemon.clients.gamefiles.problems:wtest_as_edax",
             "FILE",
+        ),
+    ),
+    game_formats=(
+        GameFormat(
+            "ggf",
+            "(;GM[Othello] ... ;)",
+            f"{_HERE}.ggf:recognise",
+            f"{_HERE}.ggf:texts",
+            game=f"{_HERE}.ggf:ggf_game",
+            tags=("PC", "DT", "RE"),
+            written=f"{_HERE}.ggf:written",
+        ),
+        GameFormat(
+            "sgf",
+            "(;GM[2] ... )",
+            f"{_HERE}.sgf:recognise",
+            f"{_HERE}.sgf:texts",
+            game=f"{_HERE}.sgf:sgf_game",
+            tags=("EV", "DT", "RE"),
+            written=f"{_HERE}.sgf:written",
+        ),
+        GameFormat(
+            "pgn",
+            "moves such as 1. F5 D6 2. C3",
+            f"{_HERE}.pgn:recognise",
+            f"{_HERE}.pgn:pgn_texts",
+            game=f"{_HERE}.pgn:pgn_game",
+            written=f"{_HERE}.pgn:written",
+            between="\n",
+        ),
+        GameFormat(
+            "wtb",
+            recognise=f"{_HERE}.wthor_bases:recognise",
+            read=f"{_HERE}.wthor_bases:games",
+            unchecked=f"{_HERE}.wthor_bases:unchecked",
+            write=f"{_HERE}.wthor_bases:write",
+            several=True,
+        ),
+        GameFormat("edx", recognise=f"{_HERE}.edx:recognise", read=f"{_HERE}.edx:games", write=f"{_HERE}.edx:write"),
+        GameFormat(
+            "ndjson",
+            "JSON with moves",
+            f"{_HERE}.sites:recognise",
+            f"{_HERE}.sites:json_texts",
+            by_line=True,
+            game=f"{_HERE}.sites:json_game",
         ),
     ),
     opening_lists=(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desdaemon.protocol.games.records import parse_time
+from desdaemon.clients.gamefiles.ggf import parse_time
 from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
 
 LONGEST_LINE, LONGEST_BLOCK = 4096, 1000

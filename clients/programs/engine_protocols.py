@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from desdaemon.clients.gamefiles.ggf import ggf_text
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.records import ClockTerms, GameRecord, ggf_text
+from desdaemon.protocol.games.records import ClockTerms, GameRecord
 from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
 from desdaemon.protocol.othello.rules import PASS, squares
 from desdaemon.protocol.system.platform import command_text

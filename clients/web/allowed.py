@@ -10,7 +10,7 @@ from typing import Any
 
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.book_rows import BOOK, Parameter
-from desdaemon.protocol.games.bases import BASE_FORMATS
+from desdaemon.protocol.games.formats import BASE_FORMATS
 from desdaemon.protocol.rows import ADMIN, EDITOR, READER, Argument, Operation
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import (

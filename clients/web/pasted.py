@@ -10,7 +10,7 @@ import re
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, format_of_base, games_of
 from desdaemon.protocol.games.contents import content_in
-from desdaemon.protocol.games.formats import LINE_FORMATS
+from desdaemon.protocol.games.formats import BY_NAME
 from desdaemon.protocol.games.records import Complain, GameRecord
 from desdaemon.protocol.othello.notation import parse_board
 from desdaemon.protocol.texts import decoded
@@ -40,7 +40,7 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
             return [FileGame(board)]
         if text[0] + text[-1] in ("{}", "[]"):
             format = "ndjson"
-    return list(games_of(content, bad, format if format in LINE_FORMATS else ""))
+    return list(games_of(content, bad, format if BY_NAME[format].by_line else ""))
 
 
 def _board(text: str) -> GameRecord | None:

@@ -80,8 +80,8 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
         raise BadInput(str(error)) from None
     except OSError as error:
         raise BadInput(f"{error.filename}: {error.strerror}") from None
-    if invocation.solve or invocation.protocol != "text":
-        raise BadInput("desdaemon serve takes neither -solve nor a protocol")
+    if invocation.switch or invocation.protocol != "text":
+        raise BadInput("desdaemon serve takes no protocol, and no switch such as -solve that stands in place of one")
     settings = invocation.settings
     slots = settings.n_tasks or processors()
     settings.n_tasks = 1

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from desdaemon.clients.gamefiles.ggf import parse_ggf
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.dialects import Spoken
@@ -19,7 +20,7 @@ from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener,
 from desdaemon.guis.codecs import nboard
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.errors import BadInput, passing_lack, quoted
-from desdaemon.protocol.games.records import ClockTerms, parse_ggf
+from desdaemon.protocol.games.records import ClockTerms
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move
 from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black

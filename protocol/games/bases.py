@@ -1,4 +1,4 @@
-"""Files of many games: .wtb .edx .ggf .sgf .pgn .ndjson and lists of moves, packed or not.
+"""Files of many games in the formats of `formats`, packed or not.
 
 The name of a file says its format, unless it ends in .txt or an unknown extension: then its content does.
 """
@@ -15,30 +15,18 @@ from itertools import chain
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.protocol.othello.scores import BARE_WIN, BlackScore
+from desdaemon.protocol.othello.scores import BlackScore
+from desdaemon.protocol.rows import load
 from desdaemon.protocol.system import files, packed
 from desdaemon.protocol.texts import UTF_16, check_fetched, without_mark
 
-from . import edx, wthor
-from .contents import LARGEST_WHOLE, LONGEST_GAME, Content, content_in, content_of
-from .formats import LINE_FORMATS, game_of, game_text, game_texts, replayed
-from .records import WRITTEN_RESULT, Complain, GameRecord, GameText, black_score, complain, final_result
+from .contents import LONGEST_GAME, Content, content_in, content_of
+from .formats import BASE_FORMATS, BY_NAME, READ_FORMATS, game_of, game_text, game_texts
+from .records import WRITTEN_RESULT, Complain, GameRecord, GameText, complain, final_result
 from .results import claimed_result, result_in_words
 
-BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
-READ_FORMATS = (*BASE_FORMATS, "ndjson")
-"""The formats that are read: those that are written, and the JSON of web sites."""
-_UNFINISHED_DISCS = 225
-"""The discs that Edax writes into a WTHOR game without a result."""
-_MOST_WTHOR_GAMES = (LARGEST_WHOLE - wthor.HEADER_BYTES) // wthor.GAME_BYTES
-"""The games of the largest file that is read."""
-
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
-
-# A tag, with remarks before it.
-_PGN_HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[[ \t]*\w")
 
 
 class FileGame(NamedTuple):
@@ -59,6 +47,25 @@ class FileGame(NamedTuple):
     ending: str = ""
     """Why the game ended early, as for `game_text`; only written, as is ``comment``."""
     comment: str = ""
+
+
+class UncheckedGame(NamedTuple):
+    """A game of a file that was not replayed: its squares in order, without passes, and its data."""
+
+    moves: bytes
+    result: BlackScore | None = None
+    black: str = ""
+    white: str = ""
+    event: str = ""
+    date: str = ""
+
+
+def unchecked_games(path: str, bad: Complain) -> Iterator[UncheckedGame] | None:
+    """Return the games of a file without replaying them, which is faster for those who do it themselves; None if its
+    format, by its name, has no such reader. Raises `BadInput`.
+    """
+    row = BY_NAME.get(extension_of(path))
+    return load(row.unchecked)(path, bad) if row and row.unchecked else None
 
 
 def read_games(path: str, bad: Complain | None = None, format: str = "") -> Iterator[FileGame]:
@@ -84,10 +91,9 @@ def games_of(content: Content, bad: Complain | None = None, format: str = "") ->
         raise BadInput(f"{quoted(name)}: the file is empty")
     check_fetched(content.head, name)
     format = format or format_of_base(content)
-    if format == "wtb":
-        return _wthor_games(wthor.parse(content.whole(), name, bad), name, bad)
-    if format == "edx":
-        return _edx_games(edx.parse(content.whole(), name, bad), name, bad)
+    if BY_NAME[format].read:
+        games: Iterator[FileGame] = load(BY_NAME[format].read)(content, bad)
+        return games
     without_mark(content.head, name)
     return _text_games(content, format, bad)
 
@@ -101,28 +107,25 @@ def format_of_base(content: Content) -> str:
     if extension in READ_FORMATS and extension != "txt":
         return extension
     head = content.head.removeprefix(BOM_UTF8)[:1000].lstrip()
-    if b"\0" in head:
-        if content.head.startswith(UTF_16):
-            without_mark(content.head, name)
-        if (size - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
-            return "wtb"
-        if size % edx.GAME_BYTES == 0:
-            return "edx"
+    binary = b"\0" in head
+    if binary and content.head.startswith(UTF_16):
+        without_mark(content.head, name)
+    for row in BY_NAME.values():
+        if row.recognise and bool(row.read) == binary and load(row.recognise)(head, size):
+            return row.name
+    if binary:
         without_mark(content.head, name)
         raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(READ_FORMATS)}")
-    if re.match(rb"(?:\d+\s*)?\(\s*;", head):
-        return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
-    if re.match(rb"(?:\[\s*)*\{\s*\"|(?:\[\s*)+\"", head):
-        return "ndjson"
-    return "pgn" if _PGN_HEAD.match(head) else "txt"
+    return "txt"
 
 
 def extension_of(name: str) -> str:
     """Return the extension of a file name in lower case, without the extension of packing: ``pgn`` for ``x.PGN.gz``."""
-    return os.path.splitext(_unpacked_name(name))[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+    return os.path.splitext(unpacked_name(name))[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
 
 
-def _unpacked_name(name: str) -> str:
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the extension of packing."""
     root, extension = os.path.splitext(name)  # noqa: PTH122
     return root if extension[1:].lower() in packed.EXTENSIONS else name
 
@@ -152,81 +155,6 @@ def game_files(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def read_wthor(path: str, bad: Complain) -> wthor.WthorFile:
-    """Read the games of a ``.wtb`` file; messages about bad records go to ``bad``. Raises `BadInput`."""
-    return wthor.parse(content_of(path).whole(), path, bad)
-
-
-def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
-    if not base.header.records and not base.games:
-        raise BadInput(f"{quoted(name)}: no game found: the header announces none")
-    players, tournaments = names_beside(name, ".jou", bad), names_beside(name, ".trn", bad)
-    date = wthor_date(base.header)
-    for number, game in base.games.items():
-        try:
-            moves = replayed(START, game.moves)
-        except BadInput as error:
-            offset = wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)
-            complain(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
-            continue
-        record = GameRecord(START, moves, name_of(players, game.black), name_of(players, game.white))
-        result = BlackScore(2 * game.discs - 64) if game.discs <= 64 else None
-        yield FileGame(record, number, name_of(tournaments, game.tournament), date, result)
-
-
-def wthor_date(header: wthor.WthorHeader) -> str:
-    """Return the year of a file's games as text; "" if the header has none."""
-    return str(header.year) if 0 < header.year < 10000 else ""
-
-
-def name_of(names: list[str], number: int) -> str:
-    """Return the name with this number; "" if there is none, or only question marks."""
-    name = names[number] if number < len(names) else ""
-    return "" if name.strip("?") == "" else name
-
-
-def names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
-    """Return the names in the file of names, ``.jou`` or ``.trn``, that belongs to a ``.wtb``; [] if it is missing.
-
-    A file that cannot be read is reported to ``bad``; without ``bad`` it raises `BadInput`.
-    """
-    path = names_file(base, extension)
-    if not path:
-        return []
-    try:
-        return wthor.read_names(path, bad)
-    except BadInput as error:
-        complain(str(error), bad)
-        return []
-
-
-def names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names for the ``.wtb`` file ``base``, in the same folder; "" if none exists. The
-    file has the ``extension`` and the name of ``base``, else ``WTH``, else ``WTHOR``, in any case of letters.
-    """
-    folder, own = os.path.split(_unpacked_name(base))
-    try:
-        entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
-    except OSError:
-        return ""
-    for stem in (os.path.splitext(own)[0].lower(), "wth", "wthor"):  # noqa: PTH122
-        if stem + extension in entries:
-            return os.path.join(folder, entries[stem + extension])  # noqa: PTH118
-    return ""
-
-
-def _edx_games(games: dict[int, edx.EdxGame], name: str, bad: Complain | None) -> Iterator[FileGame]:
-    for number, game in games.items():
-        try:
-            moves = replayed(game.initial, game.moves)
-        except BadInput as error:
-            complain(f"{quoted(name)}: game {number}, offset {edx.GAME_BYTES * (number - 1)}: {error}", bad)
-            continue
-        year, month, day = game.date[:3]
-        date = f"{year:04}-{month:02}-{day:02}" if 0 < year < 10000 and 0 < month < 13 and 0 < day < 32 else ""
-        yield FileGame(GameRecord(game.initial, moves, game.black, game.white), number, "", date)
-
-
 def _text_games(content: Content, format: str, bad: Complain | None) -> Iterator[FileGame]:
     number = 0
     for number, (game, line) in enumerate(_game_texts(content, format), 1):
@@ -246,8 +174,9 @@ def _game_texts(content: Content, format: str) -> Iterator[tuple[GameText, int]]
     """Yield the games of a text, read piece by piece, each with the number of its first line. Raises `BadInput` for a
     game of more than `LONGEST_GAME` characters.
     """
-    if format in LINE_FORMATS:
-        yield from ((game, game.start) for game in LINE_FORMATS[format](content.lines()))
+    row = BY_NAME[format]
+    if row.by_line:
+        yield from ((game, game.start) for game in load(row.texts)(content.lines()))
         return
     text, line = "", 1
     for piece in chain(content.texts(sgf=format == "sgf"), [None]):
@@ -271,15 +200,13 @@ def _game_texts(content: Content, format: str) -> Iterator[tuple[GameText, int]]
 
 def _described(text: GameText, format: str) -> tuple[str, str, BlackScore | None]:
     """Return event, date ("" if unknown) and result (discs for Black, None if unknown) of a game."""
-    event, date, result = {"ggf": ("PC", "DT", "RE"), "sgf": ("EV", "DT", "RE")}.get(
-        format, ("EVENT", "DATE", "RESULT")
-    )
+    event, date, result = BY_NAME[format].tags
     tags = text.tags()
     claimed = claimed_result(tags.get(result, ""))
     if claimed is None and WRITTEN_RESULT in tags:
         claimed = result_in_words(tags[WRITTEN_RESULT])
     name = tags.get(event, "")
-    return name.strip("?") if format in ("pgn", "ndjson") else name, _date(tags.get(date, "")), claimed
+    return name.strip("?") if event == "EVENT" else name, _date(tags.get(date, "")), claimed
 
 
 def _date(text: str) -> str:
@@ -308,25 +235,25 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
     """Write games in the format that the file name says. Returns the number of ``games``; raises `BadInput`.
 
     With ``append`` they follow the games that the file already has. The file is replaced as a whole or, on an error,
-    not at all. The files of names beside a ``.wtb`` are replaced before it.
+    not at all.
     """
     format = format_to_write(path)
     old = content_of(path) if append and os.path.exists(path) else content_in(b"", path)  # noqa: PTH110
-    if format == "wtb":
-        return _write_wthor(path, games, old.whole())
-    if format == "edx":
-        edx.parse(old.whole(), path)
+    row = BY_NAME[format]
+    if row.write:
+        written: int = load(row.write)(path, games, old.whole())
+        return written
     count, end = 0, b"\n"
     with _refusals(path), files.replacing(path) as stream:
         for piece in old.pieces():
             stream.write(piece)
             end = piece[-1:]
-        if format != "edx" and end != b"\n":
+        if end != b"\n":
             stream.write(b"\n")
         for game in games:
-            if format == "pgn" and (count or old.size):
-                stream.write(b"\n")
-            stream.write(_edx_bytes(game) if format == "edx" else _text_bytes(game, format))
+            if count or old.size:
+                stream.write(row.between.encode())
+            stream.write(_text_bytes(game, format))
             count += 1
     return count
 
@@ -353,7 +280,8 @@ def _refusals(path: str) -> Iterator[None]:
         raise BadInput(f"{quoted(path)}: {error.strerror}") from None
 
 
-def _moves(record: GameRecord) -> bytes:
+def squares_played(record: GameRecord) -> bytes:
+    """Return the moves of a game without passes."""
     return bytes(played.move for played in record.moves if played.move != PASS)
 
 
@@ -369,83 +297,3 @@ def _text_bytes(game: FileGame, format: str) -> bytes:
         ending=game.ending,
     )
     return text.encode("utf-8", "backslashreplace")
-
-
-def _edx_bytes(game: FileGame) -> bytes:
-    year, month, day = ([int(part) for part in game.date.split("-") if part] + [0, 0, 0])[:3]
-    record = game.record
-    return edx.to_bytes(
-        edx.EdxGame(record.initial, _moves(record), record.black, record.white, (year, month, day, 0, 0, 0))
-    )
-
-
-def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
-    present = list(wthor.parse(old, path).games.values()) if old else []
-    most = max((max(game.black, game.white) for game in present), default=0)
-    players = _Names(names_beside(path, ".jou", None) if old else [], "???", most)
-    most = max((game.tournament for game in present), default=0)
-    tournaments = _Names(names_beside(path, ".trn", None) if old else [], "", most)
-    years = {wthor.parse(old, path).header.year} if old else set()
-    added: list[wthor.WthorGame] = []
-    for number, game in enumerate(games, 1):
-        record = game.record
-        if len(present) + number > _MOST_WTHOR_GAMES:
-            raise BadInput(f"{quoted(path)}: expected at most {_MOST_WTHOR_GAMES} games, or another format than .wtb")
-        if record.initial != START:
-            raise BadInput(f"{quoted(path)}: game {number} begins on another board: expected the standard start")
-        discs = _discs(game)
-        names = (tournaments.number(game.event), players.number(record.black), players.number(record.white))
-        added.append(wthor.WthorGame(_moves(record), discs, discs, *names))
-        years.add(int(game.date[:4] or 0))
-    today = time.gmtime()
-    made = (today.tm_year, today.tm_mon, today.tm_mday)
-    # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
-    header = wthor.WthorHeader(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
-    data = wthor.to_bytes([*present, *added], header)
-    replace_file(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
-    replace_file(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
-    replace_file(path, data)
-    return len(added)
-
-
-def _own_names_file(base: str, extension: str) -> str:
-    """Return the path of the file of names to write for a ``.wtb``. It has the base's name. If a file with that name
-    exists, in any case of letters, its path is returned.
-    """
-    stem = os.path.splitext(base)[0]  # noqa: PTH122
-    existing = names_file(base, extension)
-    return existing if existing.lower() == f"{stem}{extension}".lower() else stem + extension
-
-
-def _discs(game: FileGame) -> int:
-    """Return the number of Black's discs to write for a game, empty squares counted for the winner.
-
-    For an unfinished game the number follows from the recorded result, or is `_UNFINISHED_DISCS` if there is none.
-    """
-    final = game.record.final
-    if final.over:
-        return 32 + black_score(final) // 2
-    if game.result is None:
-        return _UNFINISHED_DISCS
-    # The least win, where the discs are not known.
-    return 32 + (game.result if abs(game.result) == BARE_WIN else game.result // 2)
-
-
-class _Names:
-    """The names of players or tournaments in a WTHOR file, by number. `number` returns a name's number and adds the
-    name if it is new; "" has the number 0.
-
-    The first names are ``names``. Numbers after these, up to and including ``known``, have the name ``unknown``.
-    """
-
-    def __init__(self, names: list[str], unknown: str, known: int) -> None:
-        self.names = names + [unknown] * (known + 1 - len(names))
-        self._numbers = {name: number for number, name in reversed(list(enumerate(self.names)))}
-
-    def number(self, name: str) -> int:
-        if not name:
-            return 0
-        if name not in self._numbers:
-            self._numbers[name] = len(self.names)
-            self.names.append(name)
-        return self._numbers[name]

@@ -141,12 +141,11 @@ def test_every_command_of_the_book_has_its_reply(daemon: Operated, tmp_path: Pat
     reads = {"load", "import", "merge", "diff", "salvage"}
     file = "steps.txt" if command.name == "schedule" else "other.book" if command.name in reads else "new.txt"
     if command.name == "uncount":
-        start = "-" * 27 + "O*------*O" + "-" * 27
-        (tmp_path / "won.ggf").write_text(f"(;GM[Othello]PB[a]PW[b]RE[+10.000]TY[8]BO[8 {start} *]B[F5]W[D6];)\n")
-        daemon.final("book.add", {"files": ["won.ggf"]})
+        (tmp_path / "won.txt").write_text("f5d6 37-27\n")
+        daemon.final("book.add", {"files": ["won.txt"]})
     values = {
         "files": ["games.txt"],
-        "source": "won.ggf",
+        "source": "won.txt",
         "file": file,
         "plies": 1,
         "games": 1,

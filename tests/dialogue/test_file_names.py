@@ -47,8 +47,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param('script-to-obf "~/my problems.obf" "~/s o.obf"', "s o.obf", marks=GAMEFILES),
         pytest.param('select-hard "~/my problems.obf" ~/hard.obf', "hard.obf", marks=GAMEFILES),
         pytest.param('solve "~/my problems.obf" "~/w r.obf"', "w r.obf", marks=GAMEFILES),
-        ('save "~/s t.sgf"', "s t.sgf"),
-        ("save ~/s t.sgf", "s t.sgf"),
+        ('save "~/s t.txt"', "s t.txt"),
+        ("save ~/s t.txt", "s t.txt"),
     ],
 )
 def test_names_may_hold_blanks_and_the_home_folder(line: str, made: str, home: Path) -> None:

@@ -14,11 +14,11 @@ from in_process import InProcess
 from live import Live
 from transcripts import read
 
+from desdaemon.clients.gamefiles.ggf import parse_ggf
 from desdaemon.core.books.service import ScoredMove
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.guis.nboard import NBoardDialect, _HintStream
-from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.selectivity import Selectivity

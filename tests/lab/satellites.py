@@ -51,7 +51,8 @@ def without(target: Path, names: list[str]) -> None:
 def brought(name: str) -> re.Pattern[str]:
     """Return what names a satellite in a test: its package, or a row that it brings."""
     rows = load(f"desdaemon.{name}.rows:SATELLITE")
-    words = [row.name for row in (*rows.operations, *rows.protocols)]
+    words = [row.name for row in (*rows.operations, *rows.protocols, *rows.commands)]
+    words += [rf"[^\"']*\.{row.name}" for row in rows.game_formats]
     words += [f"book[ .]{row.name}" for row in (load(rows.book_commands) if rows.book_commands else ())]
     words += [f"-{row.name}" for row in rows.options]
     quoted = rf"|[\"'](?:{'|'.join(words)})\b" if words else ""

@@ -24,7 +24,7 @@ ORDER = """
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.team
     engine.kernels  engine.search  engine.short_searches
     engine.warmup
-    engine.training  engine
+    engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.memory
@@ -42,9 +42,10 @@ ORDER = """
 
     server.transport  server  api
     clients.errors  clients.shapes  clients.results  clients.requests  clients.handle
-    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.programs
+    clients.connection  clients.asynchronous  clients.blocking  clients.arguments  clients.pages  clients.gamefiles
+    clients.programs
     clients.match  clients.bot  clients.analysis  clients.web  clients  cli
-    clients.gamefiles  engine.counting  engine.bench  cluster  batches  engine.people  engine.reasons
+    engine.training  engine.counting  engine.bench  cluster  batches  engine.people  engine.reasons
     book.edax  book.egaroucid  book.packed  book.bench  book.umigame
     book.reports  book.explorer  book.growth  book.judge  book.site  guis  clients.mcp  clients.http_api  extras
     __main__

@@ -39,16 +39,21 @@ def run(names: tuple[str, ...], *arguments: str, typed: str = "") -> str:
 
 
 USES = {
+    "clients.ggs": {"clients.gamefiles"},
+    "clients.programs": {"clients.gamefiles"},
+    "guis": {"clients.gamefiles"},
+    "book.explorer": {"clients.gamefiles"},
+    "engine.training": {"clients.gamefiles"},
     "cluster": {"engine.training"},
     "engine.bench": {"engine.counting"},
     "engine.counting": {"engine.training"},
-    "engine.people": {"engine.training"},
+    "engine.people": {"clients.gamefiles", "engine.training"},
     "clients.http_api": {"clients.web"},
     "book.bench": {"book.edax", "book.egaroucid"},
     "book.judge": {"clients.match"},
 }
-"""The satellites that use others, for labels by a cluster, the speed of counts, studies of the game tree, the fit of
-people's moves, an API on the gateway, the score of games.
+"""The satellites that use others, for games in GGF and bases of WTHOR, labels by a cluster, the speed of counts,
+studies of the game tree, the fit of people's moves, an API on the gateway, the score of games.
 """
 
 

@@ -43,9 +43,10 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.store import journal_path, open_store
+from desdaemon.clients.gamefiles import wthor
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games import bases, wthor
+from desdaemon.protocol.games import bases, formats
 from desdaemon.protocol.othello import obf
 
 MEMORY_BYTES = 192 << 20
@@ -421,7 +422,7 @@ def samples(folder: Path) -> Iterator[Format]:
 
 def games(folder: Path) -> Iterator[Format]:
     """The formats of games and of problems."""
-    for extension in bases.BASE_FORMATS:
+    for extension in formats.BASE_FORMATS:
         path = folder / f"g.{extension}"
         plain = folder / "games.txt"
         plain.write_text(f"{GAME}\n{GAME[:20]}\n")
@@ -552,7 +553,7 @@ def run(cases: int, names: list[str]) -> tuple[dict[str, Counter[str]], list[str
 
 NAMES = [
     "native book", "journal", "Edax book.dat", ".egbk3", ".egbk2", ".egbk", "text book", "text book, packed",
-    *(f"games .{name}" for name in bases.READ_FORMATS), "WTHOR names", "problems .obf", "eval.dat", "weights",
+    *(f"games .{name}" for name in formats.READ_FORMATS), "WTHOR names", "problems .obf", "eval.dat", "weights",
 ]  # fmt: skip
 
 

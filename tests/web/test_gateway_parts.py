@@ -27,7 +27,7 @@ from desdaemon.clients.web.outbox import Outbox, TooFarBehind
 from desdaemon.clients.web.page_files import COLOURS, page_files, page_weight
 from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games.bases import BASE_FORMATS
+from desdaemon.protocol.games.formats import BASE_FORMATS
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
 from desdaemon.protocol.rows import READER
 from desdaemon.protocol.wire.messages import RequestError

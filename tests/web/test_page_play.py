@@ -14,8 +14,8 @@ from browser import BrowserTab
 from chrome import READY
 from random_games import with_pass
 
+from desdaemon.clients.gamefiles import wthor
 from desdaemon.clients.web.games import write
-from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello.diagrams import COLOURS
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.rules import PASS

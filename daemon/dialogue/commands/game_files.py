@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.formats import FORMATS, game_text
+from desdaemon.protocol.games.formats import BY_NAME, FORMATS, READ_FORMATS, game_text
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.system import files
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 DIAGRAMS = ("svg", "eps")
 """Formats of pictures, which can be written but not read."""
 
+_WRITTEN = tuple(row.name for row in BY_NAME.values() if (row.written or row.write) and not row.several)
+"""Formats in which a game alone is written."""
+
 
 def read_game(path: str, format: str = "") -> GameRecord:
     """Return the first game of a file, in ``format`` or, if that is "", in the format of the file's name, which for
     ``.txt`` the content says. Raises `BadInput` if the format is unknown, or the file or its first game cannot be read.
     """
-    from desdaemon.protocol.games.bases import READ_FORMATS, extension_of, read_games
+    from desdaemon.protocol.games.bases import extension_of, read_games
 
     if not path:
         raise BadInput('load "": expected the name of a file')
@@ -43,9 +46,8 @@ class GameFile:
 
     def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
         """``warn`` gets a line if the file cannot be written. Raises `BadInput` for a name without a known format."""
-        if _extension(path) not in (*FORMATS, "edx"):
-            expected = ", .".join((*FORMATS, "edx"))
-            raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
+        if _extension(path) not in _WRITTEN:
+            raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{', .'.join(_WRITTEN)}")
         self._path = path
         self._session = session
         self._warn = warn
@@ -71,7 +73,7 @@ class GameFile:
             self._warn(f"game-file {quoted(self._path)}: {reason}: games are not saved")
 
     def _append(self, record: GameRecord) -> None:
-        if _extension(self._path) == "edx":
+        if _extension(self._path) not in FORMATS:
             from desdaemon.protocol.games.bases import FileGame, write_games
 
             game = FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))
@@ -98,12 +100,12 @@ def write_game(path: str, session: Session) -> None:
     if not path:
         raise BadInput('save "": expected the name of a file')
     format = _extension(path)
-    if format not in (*FORMATS, *DIAGRAMS, "edx"):
-        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
+    if format not in (*_WRITTEN, *DIAGRAMS):
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*_WRITTEN, *DIAGRAMS))}")
     record = _record(session)
     from desdaemon.protocol.games.bases import FileGame, replace_file, write_games
 
-    if format == "edx":
+    if format not in (*FORMATS, *DIAGRAMS):
         write_games(path, [FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))])
         return
     if format in DIAGRAMS:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.clients.gamefiles import wthor_bases
 from desdaemon.engine.kernels.bits import moves as legal_moves
 from desdaemon.engine.training.compiled import compiled
 from desdaemon.engine.training.games.game_files import squares_of, wthor_files
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.labelling.boards import Boards
 from desdaemon.engine.training.store import TrainingError
-from desdaemon.protocol.games import bases
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.system import logs
 
@@ -52,9 +52,9 @@ def read_games(sources: list[Path]) -> Games:
     """
     squares, numbers, names = [], [], [""]
     for path in wthor_files(sources):
-        base = bases.read_wthor(str(path), logs.message)
+        base = wthor_bases.read_wthor(str(path), logs.message)
         games = list(base.games.values())
-        listed = bases.names_beside(str(path), ".jou", logs.message)
+        listed = wthor_bases.names_beside(str(path), ".jou", logs.message)
         if not games or max(max(game.black, game.white) for game in games) >= len(listed):
             logs.message(f"{path}: left out: its players have no names")
             continue

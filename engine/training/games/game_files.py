@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.clients.gamefiles import wthor_bases
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
 from desdaemon.protocol.games import bases
@@ -27,7 +28,7 @@ def read_wthor(path: Path) -> NDArray[np.uint8]:
 
     Records that cannot be read are left out, with a message. Raises `BadInput` for an unusable file.
     """
-    return squares_of([game.moves for game in bases.read_wthor(str(path), logs.message).games.values()])
+    return squares_of([game.moves for game in wthor_bases.read_wthor(str(path), logs.message).games.values()])
 
 
 def read_lines(path: Path) -> NDArray[np.uint8]:

@@ -18,12 +18,14 @@ from checkout import SHARED
 from dialogue import Dialogue
 
 from desdaemon import Board
+from desdaemon.clients.gamefiles.pgn import fen_text
+from desdaemon.clients.gamefiles.wthor_bases import read_wthor
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import contents
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, read_wthor, write_games
-from desdaemon.protocol.games.formats import FORMATS, fen_text, parse_game
+from desdaemon.protocol.games.bases import FileGame, parse_games, read_games, write_games
+from desdaemon.protocol.games.formats import BASE_FORMATS, FORMATS, parse_game
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, board_text, move_text, moves_text, parse_board, parse_moves
 from desdaemon.protocol.othello.obf import parse_problem

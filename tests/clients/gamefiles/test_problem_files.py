@@ -8,7 +8,7 @@ import pytest
 from dialogue import Dialogue
 from full_disk import room_for
 
-from desdaemon.protocol.games import wthor
+from desdaemon.clients.gamefiles import wthor
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, moves_text, parse_board
 from desdaemon.protocol.othello.obf import parse_problem

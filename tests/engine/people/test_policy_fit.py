@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from desdaemon.clients.gamefiles import wthor
 from desdaemon.engine.evaluation.weights_file import WeightsError
 from desdaemon.engine.people import policy
 from desdaemon.engine.people.fitting import stage
@@ -20,7 +21,6 @@ from desdaemon.engine.people.fitting.fit import Fit
 from desdaemon.engine.people.fitting.games import Games, positions_of, read_games
 from desdaemon.engine.people.fitting.ratings import MEAN, Ratings, rate
 from desdaemon.engine.training.store import StageProgress, TrainingError
-from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import parse_moves
 

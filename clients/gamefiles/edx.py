@@ -7,12 +7,15 @@ White, 32 bytes each; 60 moves as squares 0..63; who moves first; a hash. Passes
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import FileGame, replace_file, squares_played
+from desdaemon.protocol.games.contents import Content
+from desdaemon.protocol.games.formats import replayed
+from desdaemon.protocol.games.records import Complain, GameRecord, complain, plain_name
 from desdaemon.protocol.othello.notation import Position
-
-from .records import Complain, complain, plain_name
 
 GAME_BYTES = 160
 
@@ -77,6 +80,41 @@ def _squares(moves: bytes, where: str, offset: int) -> bytes:
 
 def _name(field: bytes) -> str:
     return plain_name(field.split(b"\0", 1)[0].decode("utf-8", "replace"))
+
+
+def recognise(head: bytes, size: int) -> bool:
+    """Return whether a file without a name may be one of Edax's games: its size fits."""
+    return size % GAME_BYTES == 0
+
+
+def games(content: Content, bad: Complain | None) -> Iterator[FileGame]:
+    """Yield the games of a file. Raises `BadInput`."""
+    name = content.name
+    for number, game in parse(content.whole(), name, bad).items():
+        try:
+            moves = replayed(game.initial, game.moves)
+        except BadInput as error:
+            complain(f"{quoted(name)}: game {number}, offset {GAME_BYTES * (number - 1)}: {error}", bad)
+            continue
+        year, month, day = game.date[:3]
+        date = f"{year:04}-{month:02}-{day:02}" if 0 < year < 10000 and 0 < month < 13 and 0 < day < 32 else ""
+        yield FileGame(GameRecord(game.initial, moves, game.black, game.white), number, "", date)
+
+
+def write(path: str, games: Iterable[FileGame], old: bytes) -> int:
+    """Write games behind those of ``old``. Returns how many; raises `BadInput`."""
+    parse(old, path)
+    added = [_bytes_of(game) for game in games]
+    replace_file(path, old + b"".join(added))
+    return len(added)
+
+
+def _bytes_of(game: FileGame) -> bytes:
+    year, month, day = ([int(part) for part in game.date.split("-") if part] + [0, 0, 0])[:3]
+    record = game.record
+    return to_bytes(
+        EdxGame(record.initial, squares_played(record), record.black, record.white, (year, month, day, 0, 0, 0))
+    )
 
 
 def to_bytes(game: EdxGame) -> bytes:

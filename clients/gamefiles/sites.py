@@ -13,12 +13,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.notation import first_move, move_text, parse_moves
-from desdaemon.protocol.othello.rules import PASS
-
-from .contents import LONGEST_LINE
-from .move_lists import move_lists
-from .records import GameText
+from desdaemon.protocol.games.contents import LONGEST_LINE
+from desdaemon.protocol.games.formats import replayed
+from desdaemon.protocol.games.move_lists import move_lists
+from desdaemon.protocol.games.records import GameRecord, GameText
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    first_move,
+    move_text,
+    parse_move,
+    parse_moves,
+    play_moves,
+)
+from desdaemon.protocol.othello.rules import PASS, squares, transform
 
 _OTHELLO = ("flipello", "othello", "reversi")
 _START = "8/8/8/3pP3/3Pp3/8/8/8"
@@ -187,3 +195,24 @@ def _moves(moves: list[Any]) -> Iterator[tuple[str, str]]:
         drop = _DROP.fullmatch(word)
         if drop or not _PASS.fullmatch(word):
             yield "", drop[1] if drop else word
+
+
+def json_game(text: GameText) -> GameRecord:
+    """Return a game that a site gives as JSON. Raises `BadInput`.
+
+    PlayStrategy counts ranks from below. Its games are recognised by the first move, which would otherwise be illegal.
+    """
+    if text.fault:
+        raise BadInput(text.fault)
+    tags = text.tags()
+    moves = [parse_move(word) for name, word in text.properties if not name]
+    start, turn = START, 0
+    if moves and moves[0] not in squares(START.moves):
+        start, turn = Position(transform(START.player, 2), transform(START.opponent, 2), True), 56
+    played = [move if move == PASS else move ^ turn for move in play_moves(start, moves).moves]
+    return GameRecord(START, replayed(START, played), tags.get("BLACK", ""), tags.get("WHITE", ""))
+
+
+def recognise(head: bytes, size: int) -> bool:
+    """Return whether a text begins as JSON."""
+    return bool(re.match(rb"(?:\[\s*)*\{\s*\"|(?:\[\s*)+\"", head))

@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.contents import content_of
+from desdaemon.protocol.games.records import Complain, complain, plain_name
 from desdaemon.protocol.texts import check_fetched
-
-from .contents import content_of
-from .records import Complain, complain, plain_name
 
 HEADER_BYTES, GAME_BYTES = 16, 68
 PLAYER_BYTES, TOURNAMENT_BYTES = 20, 26

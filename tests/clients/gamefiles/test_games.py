@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_games import OTHER_START, random_game, with_pass
 
+from desdaemon.clients.gamefiles.ggf import trees
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.formats import FORMATS, game_text, parse_game
-from desdaemon.protocol.games.records import trees
 from desdaemon.protocol.othello.notation import START, parse_board
 from desdaemon.protocol.othello.rules import PASS
 

@@ -12,10 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_games import OTHER_START, random_game, with_pass
 
+from desdaemon.clients.gamefiles import edx, wthor
+from desdaemon.clients.gamefiles.ggf import ggf_text
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.games import edx, wthor
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
-from desdaemon.protocol.games.records import ClockTerms, GameRecord, ggf_text
+from desdaemon.protocol.games.bases import FileGame, parse_games, read_games, write_games
+from desdaemon.protocol.games.formats import BASE_FORMATS
+from desdaemon.protocol.games.records import ClockTerms, GameRecord
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
 from desdaemon.protocol.othello.rules import PASS
 
