@@ -25,6 +25,12 @@ def hash_bits_within(size: int) -> int:
 UNBOUNDED_PLIES = 36
 """Most plies of a search that ends within reasonable time without a limit on nodes or time."""
 
+_ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
+"""Approximate microseconds of a search that ends before the game, by its depth, on a processor of 2023."""
+
+_ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
+"""Approximate microseconds of a search to the end, by empties."""
+
 
 class Limits(NamedTuple):
     """The limits of a search: depth in plies, selectivity, nodes, milliseconds of wall time (0: no node or time limit).
@@ -43,6 +49,16 @@ class Limits(NamedTuple):
         `UNBOUNDED_PLIES` plies.
         """
         return bool(self.nodes or self.time_ms) or self.depth <= UNBOUNDED_PLIES
+
+    def estimated_us(self, empties: int) -> int:
+        """Return the estimated microseconds of a search from a board with ``empties``; 0 if the search is too deep for
+        the tables `_ESTIMATED_US` and `_ESTIMATED_END_US`, or bounded by nodes or time.
+        """
+        if self.nodes or self.time_ms:
+            return 0
+        if self.depth >= empties:
+            return _ESTIMATED_END_US[empties] if empties < len(_ESTIMATED_END_US) else 0
+        return _ESTIMATED_US[self.depth] if self.depth < len(_ESTIMATED_US) else 0
 
 
 def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
@@ -99,21 +115,3 @@ def level_limits(level: int, empties: int) -> Limits:
         if empties <= most:
             return Limits(empties, Selectivity(percent))
     return Limits(min(level, empties), Selectivity.FULL if level <= 10 else Selectivity.PERCENT_73)
-
-
-_ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
-"""Approximate microseconds of a search that ends before the game, by its depth, on a processor of 2023."""
-
-_ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
-"""Approximate microseconds of a search to the end, by empties."""
-
-
-def estimated_us(limits: Limits, empties: int) -> int:
-    """Return the estimated microseconds of a search from a board with ``empties``; 0 if the search is too deep for the
-    tables `_ESTIMATED_US` and `_ESTIMATED_END_US`, or bounded by nodes or time.
-    """
-    if limits.nodes or limits.time_ms:
-        return 0
-    if limits.depth >= empties:
-        return _ESTIMATED_END_US[empties] if empties < len(_ESTIMATED_END_US) else 0
-    return _ESTIMATED_US[limits.depth] if limits.depth < len(_ESTIMATED_US) else 0

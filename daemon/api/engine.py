@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from desdaemon.engine.processors import processors
 from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
@@ -19,6 +18,7 @@ from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.interpreter import SIGNALS_S, WITHOUT_LOCK, awaited, has_global_lock
+from desdaemon.protocol.system.processors import processors
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .board import Board

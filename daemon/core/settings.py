@@ -84,7 +84,7 @@ class SessionSettings:
         """Number of threads of a search: ``n_tasks``, or with 0 one for each processor, but no more than there are
         processors, nor than `MOST_THREADS`; 1 if ``deterministic``.
         """
-        from desdaemon.engine.processors import processors
+        from desdaemon.protocol.system.processors import processors
 
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
 

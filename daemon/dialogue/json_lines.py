@@ -16,10 +16,10 @@ from desdaemon.core.books.service import Books
 from desdaemon.core.requests.request import ClientRecord, Data, ServerLimits, refusal
 from desdaemon.core.search import loader
 from desdaemon.core.search.scheduler import Scheduler
-from desdaemon.engine.processors import processors
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.rows import ADMIN
 from desdaemon.protocol.system.logs import Log
+from desdaemon.protocol.system.processors import processors
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import RequestError, readable_id
 

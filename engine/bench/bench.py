@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from desdaemon.engine.compiler.library import OURSELVES
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.engine.limits import Limits, level_limits
-from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.notation import board_text
@@ -31,6 +30,7 @@ from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.processors import processors
 
 from .problems import contradicts, random_problems, read_problems
 

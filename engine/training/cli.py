@@ -10,11 +10,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.engine.processors import processors
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.processors import processors
 
 from .store import TrainingError
 

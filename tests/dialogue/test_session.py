@@ -63,7 +63,7 @@ def session(turnstile: Turnstile, **options: str) -> Session:
 def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(
     tasks: str, deterministic: str, slots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("desdaemon.engine.processors.processors", lambda: 6)
+    monkeypatch.setattr("desdaemon.protocol.system.processors.processors", lambda: 6)
     turnstile = Turnstile()
     asking = session(turnstile, n_tasks=tasks, deterministic=deterministic)
     assert asking.config.threads == (1 if deterministic == "on" else min(int(tasks) or 6, 6))

@@ -7,7 +7,7 @@ import pytest
 
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits, estimated_us
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.short_searches import ShortSearches
@@ -82,7 +82,7 @@ def test_a_stop_tells_which_searches_were_done(other: Searcher, monkeypatch: pyt
 
 
 def test_only_short_searches_have_an_estimate() -> None:
-    assert estimated_us(Limits(5), 40) > estimated_us(Limits(3), 40) > 0
-    assert estimated_us(Limits(60), 8) > 0
+    assert Limits(5).estimated_us(40) > Limits(3).estimated_us(40) > 0
+    assert Limits(60).estimated_us(8) > 0
     for limits, empties in ((Limits(12), 40), (Limits(60), 20), (Limits(5, nodes=9), 40), (Limits(5, time_ms=9), 40)):
-        assert estimated_us(limits, empties) == 0
+        assert limits.estimated_us(empties) == 0

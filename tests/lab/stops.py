@@ -13,10 +13,10 @@ from typing import NamedTuple
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system.processors import processors
 
 _POSITIONS = 12
 _LEAST_S, _MOST_S = 0.05, 0.35

@@ -23,13 +23,13 @@ from desdaemon.engine.bench.problems import contradicts, read_problems
 from desdaemon.engine.compiler.target import host_target
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system.processors import processors
 from desdaemon.protocol.system.terminal import ProgressLine
 
 EXACT = ("fforum-20-39", "fforum-40-59", "hard-20", "hard-25")

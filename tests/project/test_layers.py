@@ -20,7 +20,7 @@ ORDER = """
     protocol.commands.book_rows
     protocol.commands  protocol.command_line  protocol.games  protocol.dialects  protocol.wire  protocol
 
-    engine.layout  engine.processors  engine.result  engine.compiler
+    engine.layout  engine.result  engine.compiler
     engine.exports  engine.limits  engine.memory  engine.probcut  engine.evaluation  engine.team
     engine.kernels  engine.search  engine.short_searches
     engine.warmup

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.engine.limits import Limits, estimated_us, level_limits
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text, discs_text, move_text, moves_text
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
@@ -104,7 +104,7 @@ class Terms:
         known_limits = self._limits.get(empties)
         if known_limits is None:
             limits = self._limits_with(empties)
-            short_us = estimated_us(limits, empties) if self._shares_turns else 0
+            short_us = limits.estimated_us(empties) if self._shares_turns else 0
             known_limits = self._limits[empties] = limits, short_us
         allow = self._allowed(position) if self.restricted else rules.FULL
         over, canonical = facts or (position.over, rules.canonical_with_symmetry(*position[:2]))

@@ -125,7 +125,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def processor() -> Iterator[Finding]:
     """Check the processor that code is compiled for, the threads allowed, and the memory."""
     from desdaemon.engine.compiler.target import host_target
-    from desdaemon.engine.processors import processors
+    from desdaemon.protocol.system.processors import processors
 
     target = host_target()
     asked = [name for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES") if os.environ.get(name)]

@@ -157,7 +157,7 @@ def test_a_saved_game_is_loaded(format: str, tmp_path: Path) -> None:
         ("load", "the name of a file"),
         ("save", "the name of a file"),
         ("load game.doc", ".txt, .ggf, .sgf, .pgn, .wtb, .edx"),
-        ("save x", ".txt, .ggf, .sgf, .pgn, .svg, .eps, .edx"),
+        ("save x", ".txt, .ggf, .sgf, .pgn, .edx, .svg, .eps"),
         ("load /nowhere/at/all.sgf", "No such file or directory"),
         ("save /nowhere/at/all.sgf", "No such file or directory\n"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.engine.processors import processors, quotas
+from desdaemon.protocol.system.processors import processors, quotas
 
 
 def test_processors_are_those_of_the_affinity() -> None:
