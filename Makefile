@@ -104,8 +104,8 @@ CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info 
 
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage
-	@printf '[run]\ninclude = %s/engine/kernels/*\n    %s/book/kernels/*\npatch = subprocess\ndisable_warnings = no-data-collected\ndata_file = %s\n' \
-	  "$(CURDIR)" "$(CURDIR)" "$(CURDIR)/build/coverage/kernels" > build/coverage/settings
+	@printf '[run]\ninclude = %s/engine/kernels/*\n    %s/book/kernels/*\n    %s/book/*/kernels.py\npatch = subprocess\ndisable_warnings = no-data-collected\ndata_file = %s\n' \
+	  "$(CURDIR)" "$(CURDIR)" "$(CURDIR)" "$(CURDIR)/build/coverage/kernels" > build/coverage/settings
 	@export DESDAEMON_KERNELS=python PYTHONPATH=tests/support COVERAGE_CORE=$(CORE) COVERAGE_RCFILE=build/coverage/settings; \
 	  $(BIN)/coverage run -m pytest -q -rs --timeout=3600 -n auto --maxprocesses 2 --dist loadfile \
 	  -m 'not slow and not compiled' $(or $(ARGS),$(KERNEL_TESTS)); status=$$?; \

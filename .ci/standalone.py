@@ -190,10 +190,10 @@ def compiled(into: Path, keep: Path, triple: str) -> None:
 
     target.target_machine = machine
     from desdaemon.engine.compiler import jit, library
+    from desdaemon.engine.compiler.inspect import specs
     from desdaemon.protocol.system import files
 
-    for exports in ("desdaemon.engine.exports", "desdaemon.book.exports"):
-        spec = importlib.import_module(exports).SPEC
+    for spec in specs():
         kept = keep / f"{spec.name}-{library.digest(spec)}.o"
         if not kept.exists():
             files.replace(kept, library.seal(jit.build(spec.modules, spec.entries)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from .counts import Counts, counted, parents_of
 from .exports import kernels
 from .games import NO_GAMES, Games, played, without
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE
-from .links import Links
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
@@ -105,6 +104,13 @@ def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
+class StoredLinks(Protocol):
+    """Links as a file stores them that differ from those that follow from the positions."""
+
+    def true_to(self, table: BookTable) -> StoredLinks | None:
+        """Return those that differ only in their order from the links of ``table``; None if there are none."""
+
+
 class Book:
     """Positions and options, without a file. One thread at a time may change it; look-ups may run in parallel.
 
@@ -115,14 +121,14 @@ class Book:
         self,
         options: BookOptions | None = None,
         table: BookTable | None = None,
-        links: Links | None = None,
+        links: StoredLinks | None = None,
         *,
         settled: bool = False,
         complete: bool = False,
         counts: Counts | None = None,
         games: Games = NO_GAMES,
     ) -> None:
-        """``links`` are those that a book.dat stores, ``games`` the games whose results are already counted.
+        """``links`` are those of the book's file, ``games`` the games whose results are already counted.
 
         For a ``table`` from a file, ``settled`` says that all scores follow from the leaves, ``complete`` that no leaf
         is faulty, and ``counts`` are its counts, None if unknown.
@@ -130,7 +136,7 @@ class Book:
         self.table = table if table is not None else BookTable()
         self._options = options or BookOptions()
         self.file_links = links
-        """Links of the book.dat that was read; None as soon as a position changes."""
+        """Links that the file of another program stores; None as soon as a position changes."""
         self.recorder = ChangeObserver()
         self._counts = counts
         """None while the table is not counted."""

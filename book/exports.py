@@ -58,17 +58,11 @@ SPEC = Spec(
         "replay_game": "i64(u64,u64,u64,i64,u64,i64,u64)",
         "list_faults": "i64(u64,i64,i64,u64,i64,u64,u64)",
         "reach_rows": "i64(u64,u64,u64,i64,i64,i64,u64)",
-        "dat_same_links": "void(u64,u64,i64,u64,u64)",
-        "egbk_load": "i64(u64,u64,i64,i64,i64,u64,u64)",
-        "add_passes": "i64(u64,i64,i64,u64,u64)",
         "text_load": "i64(u64,u64,i64,i64,u64,u64)",
         "inspect_rows": "i64(u64,i64,i64,u64)",
         "grade_rows": "i64(u64,u64,i64,u64,i64,u64,i64)",
         "judge_moves": "void(u64,u64,i64,u64)",
         "list_scores": "i64(u64,u64,i64,u64,u64)",
-        "dat_load": "i64(u64,u64,i64,i64,i64,u64)",
-        "dat_compare": "i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)",
-        "dat_write": "i64(u64,i64,i64,u64,i64,u64,i64,u64,u64,u64)",
     },
     {name: name for name in ("find_row", "board_moves_of", "board_flips_of", "canonical_of", "list_links")},
 )
@@ -80,8 +74,8 @@ def kernels() -> Library:
     return load(SPEC)
 
 
-def await_kernels(progress: ProgressCallback) -> None:
-    """Wait until `kernels` returns at once. ``progress`` is called at intervals while they are compiled, so that the
-    wait can be cancelled.
+def await_kernels(progress: ProgressCallback, spec: Spec = SPEC) -> None:
+    """Wait until a library, this one unless given, loads at once. ``progress`` is called at intervals while it is
+    compiled, so that the wait can be cancelled.
     """
-    wait(SPEC, lambda: progress("compile", 0, 0))
+    wait(spec, lambda: progress("compile", 0, 0))

@@ -250,33 +250,9 @@ RUN_MASKS = 8
 """Number of masks for a direction: of the first 0 to 7 discs of its run."""
 RUN_MASKS_BYTES = RUN_DIRECTIONS * RUN_MASKS * WORD
 
-# A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
-DAT_COUNTS = 16
-DAT_SCORE = 32
-"""Offset of the score, a signed 16-bit number, as are the two bounds after it."""
-DAT_LINKS = 38
-"""Offset of the number of links."""
-DAT_LEVEL = 39
-DAT_FIXED = 40
-"""Bytes before the links."""
-DAT_LINK_BYTES = 2
-DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
-"""Bytes of the shortest record, which has no links."""
-DAT_MOST = 176
-"""At least as many bytes as the longest record has."""
-DAT_BOUND = 512
-"""Largest absolute value of Edax's bounds."""
-
-# A record of Egaroucid's .egbk3.
-EGBK_BYTES = 25
-EGBK_SCORE = 16
-EGBK_LEVEL = 17
-EGBK_LINES = 18
-EGBK_LEAF_SCORE = 22
-EGBK_LEAF_MOVE = 23
-EGBK_LEAF_LEVEL = 24
-EGBK_UNDEFINED_SCORE = -126
-EGBK_UNDEFINED_MOVE = 125
+UNDEFINED_SCORE = -126
+UNDEFINED_MOVE = 125
+"""Score and move of a leaf that some programs write in place of none."""
 
 # Faults of a record in a file.
 (

@@ -104,15 +104,13 @@ class BookTable(TableMemory):
         """
         return self
 
-    def need_all(self) -> None:
-        """Raise `ReadOnly` if not all positions are in memory."""
-
     def context_for(self, rows: npt.NDArray[Any]) -> int:
         """The `context` for a kernel that reads or changes ``rows``, and reads those that they lead to."""
         return self.context
 
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
         """Return a new table of the rows that are not ``marked``, in order, with game results but no path counts."""
+        self.need_all()
         made = BookTable()
         made.reserve(len(marked) - int(np.count_nonzero(marked)))
         for start, end in slices(len(self), CHUNK_ROWS, "remove", progress):
@@ -126,6 +124,7 @@ class BookTable(TableMemory):
 
     def copy(self) -> BookTable:
         """Return a new table with the same rows, their counts and results."""
+        self.need_all()
         made, rows, wide = BookTable(), len(self), self.state().wide
         made.reserve(rows)
         for chunk in self.chunks():
@@ -246,10 +245,12 @@ class BookTable(TableMemory):
         """Return a chunk's `RECORD`s in use, from row ``number * CHUNK_ROWS`` on; they share the table's memory. Raises
         `Damaged` in a damaged file.
         """
+        self.need_all()
         return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
         """Yield all records in order of rows, a chunk at a time."""
+        self.need_all()
         for number in range(-(-len(self) // CHUNK_ROWS)):
             yield self.chunk(number)
 
@@ -364,6 +365,7 @@ class BookTable(TableMemory):
 
     def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
         """Return a byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES`, or 0 if both sides have moves."""
+        self.need_all()
         kinds = np.empty(len(self), np.uint8)
         for start, end in slices(len(self), CHUNK_ROWS, "passes", progress):
             self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
@@ -371,6 +373,7 @@ class BookTable(TableMemory):
 
     def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
         """Return the numbers of positions with 0..64 empty squares."""
+        self.need_all()
         counts: Words = np.zeros(SQUARES, np.uint64)
         for start, end in slices(len(self), CHUNK_ROWS, "count", progress):
             self._kernels.count_empties(self.context, start, end, address(counts))

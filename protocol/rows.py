@@ -405,7 +405,8 @@ class Satellite(NamedTuple):
     ``book_commands`` is the place, ``module:name``, of its book commands, rows of `protocol.commands.book_rows`.
     ``features`` are those that `hello` lists. ``shapes`` is the place, ``module:name``, of the shapes of its replies;
     to a shape of the core they add fields.
-    ``exports`` are names that programs import from `desdaemon`, each with its place.
+    ``exports`` are names that programs import from `desdaemon`, each with its place. ``libraries`` are the modules
+    whose ``SPEC`` defines a library of kernels.
     """
 
     sub_commands: tuple[SubCommand, ...] = ()
@@ -425,6 +426,7 @@ class Satellite(NamedTuple):
     opening_lists: tuple[OpeningLists, ...] = ()
     game_formats: tuple[GameFormat, ...] = ()
     book_formats: tuple[BookFormat, ...] = ()
+    libraries: tuple[str, ...] = ()
 
 
 def load(place: str) -> Any:

@@ -19,10 +19,9 @@ from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.errors import BookError, Unreadable
-from desdaemon.book.exports import kernels
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import FINISHED, MAX_LEVEL, OPEN
-from desdaemon.book.links import Links
 from desdaemon.book.memory.files import content, release, replacing
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
@@ -30,6 +29,9 @@ from desdaemon.book.readings import own_scale
 from desdaemon.book.table import BookTable
 from desdaemon.protocol.spelling import plural
 
+from .exports import SPEC, kernels
+from .layout import DAT_FIXED, DAT_LEAST, DAT_LINK_BYTES, DAT_LINKS, DAT_MOST
+from .links import Links
 from .rows import SATELLITE
 
 MAGIC = SATELLITE.book_formats[0].magic
@@ -106,21 +108,22 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
     # Repeated records are dropped: only the first one of a row counts.
     rows, first = np.unique(noted[:, 0], return_index=True)
     places = noted[first, 1].astype(np.int64)
-    lengths = 1 + layout.DAT_LINK_BYTES * data[places + layout.DAT_LINKS].astype(np.int64)
+    lengths = 1 + DAT_LINK_BYTES * data[places + DAT_LINKS].astype(np.int64)
     offsets = np.cumsum(lengths) - lengths
     # The count byte, then the links; the level between them in the file is left out.
-    content = data[np.repeat(places + layout.DAT_FIXED - 1 - offsets, lengths) + np.arange(int(lengths.sum()))]
-    content[offsets] = data[places + layout.DAT_LINKS]
+    content = data[np.repeat(places + DAT_FIXED - 1 - offsets, lengths) + np.arange(int(lengths.sum()))]
+    content[offsets] = data[places + DAT_LINKS]
     return Links(rows, offsets.astype(np.uint64), content)
 
 
 def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -> ImportedBook:
     """Read a book.dat, whose positions have levels of their own. Raises `Unreadable`, which names byte and fault."""
+    await_kernels(progress, SPEC)
     data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
     table = BookTable()
-    table.reserve(min(count, size // layout.DAT_LEAST))
+    table.reserve(min(count, size // DAT_LEAST))
     out = np.zeros(layout.IMPORT_WORDS, np.int64)
     at = HEADER.size
     while at < size:
@@ -150,7 +153,9 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> l
     reliable. `Book.file_links` are written instead of the computed ones. Raises `WriteFailed`, and `BookError` for too
     many positions.
     """
-    table, options, links = book.table, book.options, book.file_links
+    await_kernels(progress, SPEC)
+    table, options = book.table, book.options
+    links = book.file_links if isinstance(book.file_links, Links) else None
     if len(table) >= 1 << 31:
         raise BookError(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
     header = HEADER.pack(
@@ -170,7 +175,7 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> l
     rows = rows[rows[:, 1] == OPEN, 0]
     missing = int(np.count_nonzero(table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
-    buffer: npt.NDArray[Any] = np.empty(_SLICE * layout.DAT_MOST, np.uint8)
+    buffer: npt.NDArray[Any] = np.empty(_SLICE * DAT_MOST, np.uint8)
     stats = np.zeros(2, np.uint64)
     filters, scale = table.filters(progress), own_scale()
     with replacing(path) as stream:

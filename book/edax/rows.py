@@ -15,4 +15,5 @@ SATELLITE = Satellite(
             frozenset((BOUNDS, PATHS, SETTINGS, SCORES)),
         ),
     ),
+    libraries=("desdaemon.book.edax.exports",),
 )

@@ -21,7 +21,8 @@ from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.errors import BookError, Unreadable
-from desdaemon.book.exports import kernels
+from desdaemon.book.exports import await_kernels
+from desdaemon.book.exports import kernels as book_kernels
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import (
     FINISHED,
@@ -41,6 +42,8 @@ from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.readings import in_scale, levels_in_scale
 from desdaemon.book.table import BookTable
 
+from .exports import SPEC, kernels
+from .layout import EGBK_BYTES, EGBK_LEAF_LEVEL, EGBK_LEAF_MOVE, EGBK_LEAF_SCORE, EGBK_LEVEL, EGBK_LINES, EGBK_SCORE
 from .rows import SATELLITE
 
 MAGIC = SATELLITE.book_formats[0].magic
@@ -54,14 +57,14 @@ _RECORD3 = np.dtype(
         "offsets": [
             layout.PLAYER,
             layout.OPPONENT,
-            layout.EGBK_SCORE,
-            layout.EGBK_LEVEL,
-            layout.EGBK_LINES,
-            layout.EGBK_LEAF_SCORE,
-            layout.EGBK_LEAF_MOVE,
-            layout.EGBK_LEAF_LEVEL,
+            EGBK_SCORE,
+            EGBK_LEVEL,
+            EGBK_LINES,
+            EGBK_LEAF_SCORE,
+            EGBK_LEAF_MOVE,
+            EGBK_LEAF_LEVEL,
         ],
-        "itemsize": layout.EGBK_BYTES,
+        "itemsize": EGBK_BYTES,
     }
 )
 _RECORD1 = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("raw", "u1")])
@@ -89,6 +92,7 @@ class _RecordLoader:
         self._path = path
         self._count = count
         self._progress = progress
+        await_kernels(progress, SPEC)
         self.table = BookTable()
         self.table.reserve(count)
         self._out: npt.NDArray[np.uint64] = np.zeros(layout.IMPORT_WORDS, np.uint64)
@@ -103,7 +107,7 @@ class _RecordLoader:
         leaves stay as they are, as in Egaroucid. Raises `Unreadable` for a wrong record.
         """
         number = 0
-        kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
+        book_kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
         while number < len(records):
             end = min(len(records), number + _STEP)
             places = address(records), number, end, int(bare), address(self._margins), address(self._out)
@@ -243,7 +247,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
     counts = np.zeros(len(book), np.uint64)
     # Children come before their parents.
     for start, end in slices(len(order), _SLICE, "lines", progress):
-        kernels().count_positions(
+        book_kernels().count_positions(
             book.table.context, address(order.rows), start, end, address(counts), order.filters.at
         )
     return np.minimum(counts, MAX_LINES)
@@ -255,7 +259,7 @@ def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]
         entry = in_scale(table.entry(row), egaroucid=True)
         p, o, _ = table.canonical(entry.opponent, entry.player)
         if table.find_canonical(p, o) < 0:
-            yield p, o, -entry.score, entry.level, 1, layout.EGBK_UNDEFINED_SCORE, layout.EGBK_UNDEFINED_MOVE, NO_LEVEL
+            yield p, o, -entry.score, entry.level, 1, layout.UNDEFINED_SCORE, layout.UNDEFINED_MOVE, NO_LEVEL
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
@@ -294,8 +298,8 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> l
                 made["lines"] = counts[rows]
                 unset |= (chunk["leaf_move"] >= PASS) | (chunk["leaf_score"] < -64)
                 made["level"][kinds[rows] == FINISHED] = np.maximum(made["level"][kinds[rows] == FINISHED], MAX_LEVEL)
-            made["leaf_score"][unset] = layout.EGBK_UNDEFINED_SCORE
-            made["leaf_move"][unset] = np.where(exits[rows], layout.EGBK_UNDEFINED_MOVE, NO_MOVE)[unset]
+            made["leaf_score"][unset] = layout.UNDEFINED_SCORE
+            made["leaf_move"][unset] = np.where(exits[rows], layout.UNDEFINED_MOVE, NO_MOVE)[unset]
             made["leaf_level"][unset] = NO_LEVEL
             passing = kinds[rows] == MUST_PASS
             after = np.array(list(_after_passes(table, (np.flatnonzero(passing) + rows.start).tolist())), _RECORD3)

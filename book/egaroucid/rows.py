@@ -17,4 +17,5 @@ SATELLITE = Satellite(
             old=(".egbk2", ".egbk"),
         ),
     ),
+    libraries=("desdaemon.book.egaroucid.exports",),
 )

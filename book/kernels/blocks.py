@@ -9,7 +9,6 @@ from desdaemon.book.layout import (
     CHECKED,
     DAMAGED,
     EGAROUCID_LEVELS,
-    EGBK_UNDEFINED_MOVE,
     GUARD_DAMAGED,
     GUARD_END,
     GUARD_FIRST,
@@ -32,6 +31,7 @@ from desdaemon.book.layout import (
     RECORD_BYTES,
     SCORE,
     UNCHECKED,
+    UNDEFINED_MOVE,
     WIDE,
     WORD,
 )
@@ -93,7 +93,7 @@ def find_impossible(first, start, end):
     while record + U(SCORE + WORD) <= end:
         move = leaf_move_of(record)
         if (
-            (move > U(NO_MOVE) and move != U(EGBK_UNDEFINED_MOVE))
+            (move > U(NO_MOVE) and move != U(UNDEFINED_MOVE))
             or score_of(record) == -128
             or leaf_score_of(record) == -128
             or flags_of(record) > U(HUMAN | WIDE | EGAROUCID_LEVELS)

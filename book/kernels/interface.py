@@ -3,7 +3,7 @@
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
 
-from . import dat, graph, imports, leaves, negamax, packed, reports, retro, table, walks
+from . import graph, imports, leaves, negamax, packed, reports, retro, table, walks
 from .records import opponent_of, player_of
 
 
@@ -49,7 +49,6 @@ __all__ = [
     "board_moves_of",
     "canonical_of",
     "canonicalise",
-    "dat",
     "graph",
     "imports",
     "leaves",

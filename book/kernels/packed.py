@@ -71,18 +71,17 @@ from .records import opponent_of, player_of, set_board
 from .table import find_row
 
 _BIT_OF = {square: 63 - place for place, square in enumerate(PACKED_SQUARES)}
-_ordered_bytes = lookup64(
-    "packed_ordered",
-    [sum(1 << _BIT_OF[8 * k + j] for j in range(8) if byte >> j & 1) for k in range(8) for byte in range(256)],
-)
-_board_bytes = lookup64(
-    "packed_board",
+_bytes_moved = lookup64(
+    "packed_bytes_moved",
     [
-        sum(1 << PACKED_SQUARES[63 - 8 * k - j] for j in range(8) if byte >> j & 1)
+        sum(1 << places[8 * k + j] for j in range(8) if byte >> j & 1)
+        for places in ([_BIT_OF[square] for square in range(64)], [PACKED_SQUARES[63 - place] for place in range(64)])
         for k in range(8)
         for byte in range(256)
     ],
 )
+TO_KEYS, TO_BOARDS = 0, 1 << 11
+"""Where the table of `reordered` begins for each direction: to the order of squares in keys, and back."""
 
 # A cursor stands at a position of a page: words.
 _NEXT = 0
@@ -93,26 +92,15 @@ _COLOURS = 16
 _CURSOR = 24
 
 
-@kernel("u64(u64)", inline=True)
-def ordered(board):
-    """Return a board with its squares in the order of keys."""
+@kernel("u64(u64,u64)", inline=True)
+def reordered(board, table):
+    """Return a board with its squares in the order of keys (``table`` `TO_KEYS`), or back (`TO_BOARDS`)."""
     word = U(0)
     k = U(0)
     while k < U(8):
-        word |= _ordered_bytes((k << U(8)) | ((board >> (k << U(3))) & U(255)))
+        word |= _bytes_moved(table | (k << U(8)) | ((board >> (k << U(3))) & U(255)))
         k += U(1)
     return word
-
-
-@kernel("u64(u64)", inline=True)
-def board_in_order(word):
-    """Return the board whose squares `ordered` has put into the order of keys."""
-    board = U(0)
-    k = U(0)
-    while k < U(8):
-        board |= _board_bytes((k << U(8)) | ((word >> (k << U(3))) & U(255)))
-        k += U(1)
-    return board
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -260,7 +248,7 @@ def read_record(page, cursor, index, record):
     """Write the position where a cursor stands, number ``index`` of its page, into a record."""
     occupied = ld64(cursor + U(_OCCUPIED))
     discs = discs_of(colours_at(page, cursor), occupied)
-    set_board(record, board_in_order(discs), board_in_order(occupied ^ discs))
+    set_board(record, reordered(discs, U(TO_BOARDS)), reordered(occupied ^ discs, U(TO_BOARDS)))
     read_fields(page, index, record)
 
 
@@ -327,8 +315,8 @@ def packed_find(packed, p, o, record):
     Unless ``record`` is 0, the position's record is written there.
     """
     cursor = stack_buf(_CURSOR)
-    occupied = ordered(p | o)
-    discs = ordered(p)
+    occupied = reordered(p | o, U(TO_KEYS))
+    discs = reordered(p, U(TO_KEYS))
     directory = ld64(packed + U(PACKED_DIRECTORY))
     low = U(0)
     high = ld64(packed + U(PACKED_NUMBER))
@@ -436,8 +424,8 @@ def packed_keys(records, count, keys):
     while k < i2u(count):
         record = records + k * U(RECORD_BYTES)
         key = keys + k * U(PACKED_KEY_BYTES)
-        st64(key, ordered(player_of(record) | opponent_of(record)))
-        st64(key + U(WORD), ordered(player_of(record)))
+        st64(key, reordered(player_of(record) | opponent_of(record), U(TO_KEYS)))
+        st64(key + U(WORD), reordered(player_of(record), U(TO_KEYS)))
         k += U(1)
 
 

@@ -36,9 +36,8 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .dat import check_board
 from .graph import BOARD, MOST_LINKS, find_rows, link_move, link_row, list_children, list_links, prefetch_key
-from .imports import mirrored
+from .imports import check_board, mirrored
 from .records import (
     by_level,
     empties_of,

@@ -142,8 +142,12 @@ class TableMemory:
         if damage is not None:
             raise damage
 
+    def need_all(self) -> None:
+        """Raise `ReadOnly` if not all positions are in memory. What goes over all of them calls it first."""
+
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Verify all mapped memory, so that later uses of it need no verification. Raises `Damaged`."""
+        self.need_all()
         if self.guard is not None:
             self.guard.check_all(progress)
             self.count_index()
@@ -410,6 +414,7 @@ class TableMemory:
 
         In a pass over many positions, read it again for each part, to notice damage.
         """
+        self.need_all()
         self.sound()
         return self._context_at
 

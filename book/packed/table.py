@@ -7,7 +7,6 @@ computed anew with its children. What goes over all positions raises `ReadOnly`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from desdaemon.book import layout
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, without_counts
+from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows, Words, without_counts
 from desdaemon.book.errors import Damaged, ReadOnly
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import PACKED_ROW, WORD
@@ -51,17 +50,10 @@ class PackedTable(BookTable):
         if self.file.damage is not None:
             raise self.file.damage
 
-    def check_all(self, progress: ProgressCallback = no_progress) -> NoReturn:
-        self.need_all()
-
     def need_all(self) -> NoReturn:
         raise ReadOnly(
             f"{self.file.path}: is packed, and this needs all of its positions in memory: book import reads them"
         )
-
-    @property
-    def context(self) -> int:
-        self.need_all()
 
     def context_for(self, rows: npt.NDArray[Any]) -> int:
         if len(rows) and int(rows.max()) >= len(self):
@@ -72,24 +64,6 @@ class PackedTable(BookTable):
         self._copy_up(np.array(children, np.uint64).reshape(-1, 2))
         self.sound()
         return self._context_at
-
-    def chunk(self, number: int) -> Records:
-        self.need_all()
-
-    def chunks(self) -> Iterator[Records]:
-        self.need_all()
-
-    def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
-        self.need_all()
-
-    def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
-        self.need_all()
-
-    def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
-        self.need_all()
-
-    def copy(self) -> BookTable:
-        self.need_all()
 
     def gathered(self, progress: ProgressCallback = no_progress) -> BookTable:
         table = BookTable()

@@ -13,8 +13,7 @@ def main(argv: Sequence[str]) -> int:
     """Compile the kernels of engine and book that are not in the cache or, with ``--check``, only look whether some are
     missing. Returns the exit status: 1 if something failed or is missing.
     """
-    from desdaemon.book.exports import SPEC as BOOK
-    from desdaemon.engine.exports import SPEC as ENGINE
+    from desdaemon.engine.compiler.inspect import specs
     from desdaemon.engine.warmup import main as warm_up
 
-    return warm_up(argv, (ENGINE, BOOK))
+    return warm_up(argv, specs())

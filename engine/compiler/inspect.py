@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.satellites import present
 from desdaemon.protocol.system import logs
 
 if TYPE_CHECKING:
     from .jit import Kernel
+    from .library import Spec
 
 LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
-"""Modules whose ``SPEC`` defines a library."""
+"""Modules whose ``SPEC`` defines a library, but for those of satellites."""
+
+
+def specs() -> list[Spec]:
+    """Return the definitions of all libraries."""
+    names = (*LIBRARIES, *(name for satellite in present() for name in satellite.libraries))
+    return [importlib.import_module(name).SPEC for name in names]
 
 
 def command_line() -> Parser:
@@ -40,12 +48,12 @@ def main(arguments: Sequence[str]) -> int:
     # `desdaemon kernels --help` must not load the compiler.
     from . import jit
 
-    specs = [importlib.import_module(module).SPEC for module in LIBRARIES]
-    for spec in specs:
+    libraries = specs()
+    for spec in libraries:
         for module in spec.modules:
             importlib.import_module(module)
     if options.name is None:
-        entries = {name for spec in specs for name in spec.entries}
+        entries = {name for spec in libraries for name in spec.entries}
         sys.stdout.writelines(f"{line}\n" for line in listing(jit.kernels(), entries))
         return 0
     if options.name not in jit.kernels():
@@ -55,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         text, _ = jit.kernels()[options.name].lower()
         sys.stdout.write(text)
         return 0
-    spec = next(spec for spec in specs if jit.used_by(spec.modules, options.name))
+    spec = next(spec for spec in libraries if jit.used_by(spec.modules, options.name))
     optimised = jit.link(spec.modules, spec.entries)
     text = jit.assembly(optimised) if options.asm else str(optimised)
     code = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)

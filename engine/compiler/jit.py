@@ -187,9 +187,24 @@ def used_by(modules: Iterable[str], name: str) -> bool:
     return _registry[name].function.__module__.rpartition(".")[0] in packages
 
 
+def _reached(entries: Iterable[str]) -> list[str]:
+    """Return the names of ``entries`` and of the kernels that they call, directly or not, in the order of their
+    registration.
+    """
+    waiting, found = [*entries], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in _registry and name not in found:
+            found.add(name)
+            function = _registry[name].function
+            used = (getattr(function.__globals__.get(word), "kernel", None) for word in function.__code__.co_names)
+            waiting += [called.function.__name__ for called in used if isinstance(called, Kernel)]
+    return [name for name in _registry if name in found]
+
+
 def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> Any:
-    """Import ``modules`` and compile all kernels registered so far for `host_target` into one optimised LLVM module
-    that exports ``entries``.
+    """Import ``modules`` and compile ``entries``, and what they call, for `host_target` into one optimised LLVM module
+    that exports them.
 
     ``entries`` maps names of kernels to signatures; the symbol of a kernel is ``desdaemon_<name>``. Raises
     `KernelError` if an entry is missing or has another signature, or if a kernel calls something from outside or uses
@@ -204,9 +219,11 @@ def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | No
             raise KernelError(f"{name} is {_registry[name].signature}, not {signature}")
     machine = target_machine(host_target())
     linked: Any = None
-    total = len(_registry) + 1
+    names = _reached(entries)
+    total = len(names) + 1
     with global_compiler_lock:
-        for done, (name, item) in enumerate(_registry.items()):
+        for done, name in enumerate(names):
+            item = _registry[name]
             begun = time.perf_counter()
             text, mangled = item.lower()
             for part in (text, item.wrapper(mangled)):

@@ -28,7 +28,7 @@ ORDER = """
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
     book.chunks  book.games  book.changes  book.memory
-    book.table  book.links  book.counts  book.negamax  book.book  book.storage  book.formats
+    book.table  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.editing  book.grade  book.summary  book.check  book.front  book
 
     core.threads  core.paths  core.settings  core.searchers  core.metrics  core.search
@@ -72,6 +72,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
+    *ROOT.glob("book/*/kernels.py"),
     ROOT / "engine/counting/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
     *ROOT.glob("engine/people/fitting/*.py"),
@@ -79,6 +80,8 @@ COMPILING = [
 HEAVY = (
     "desdaemon.engine.kernels",
     "desdaemon.book.kernels",
+    "desdaemon.book.edax.kernels",
+    "desdaemon.book.egaroucid.kernels",
     "desdaemon.engine.compiler.jit",
     "desdaemon.engine.training",
 )

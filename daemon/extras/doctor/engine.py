@@ -114,9 +114,9 @@ def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
 
 def compiled(*, search: bool) -> Iterator[Finding]:
     """Check that the compiled kernels are at hand and, if so and with ``search``, that a search answers."""
-    from desdaemon.book.exports import SPEC as BOOK
+    from desdaemon.engine.compiler.inspect import specs
 
-    missing = [spec.name for spec in (ENGINE, BOOK) if library.read_ready(spec) is None]
+    missing = [spec.name for spec in specs() if library.read_ready(spec) is None]
     if missing:
         text = f"not in the cache: {' and '.join(missing)}; compiled at the first use, for about a minute"
         yield Finding("compiled code", OK, text, "desdaemon warmup does it now")

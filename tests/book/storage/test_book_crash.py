@@ -1,4 +1,4 @@
-"""Processes that die while they grow a book."""
+"""Processes that die while they search a book's leaves or grow it."""
 
 import random
 import signal
@@ -12,24 +12,25 @@ from checkout import SUPPORT
 from toys import create_store, small_book, toy
 
 from desdaemon.book.check import verify
+from desdaemon.book.editing.add import enumerate_book, fix
 from desdaemon.book.editing.rounds import CommandProgress, Worker
-from desdaemon.book.growth.grow import deviate, enhance, extend
-from desdaemon.book.growth.learn import Window, learn
+from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.store import journal_path, open_store
 
 # The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
-pytestmark = [pytest.mark.compiled, pytest.mark.needs("book.growth")]
+pytestmark = pytest.mark.compiled
+
+GROWTH = pytest.mark.needs("book.growth")
 
 GROWER = """
 import sys, time
 sys.path.insert(0, sys.argv[2])
 import checkout
 from pathlib import Path
-from desdaemon.book.growth.grow import deviate
+from desdaemon.book.editing.add import fix
 from desdaemon.book.editing.rounds import Worker
-from desdaemon.book.growth.learn import Window, learn
 from desdaemon.book.record import START
 from desdaemon.book.storage.store import open_store
 from toys import toy
@@ -49,9 +50,13 @@ def on_progress(report):
 store = open_store(Path(sys.argv[1]))
 print("open", flush=True)
 worker = Worker(slow, threads=2, on_progress=on_progress)
-if sys.argv[3] == "deviate":
+if sys.argv[3] == "fix":
+    fix(store.book, worker)
+elif sys.argv[3] == "deviate":
+    from desdaemon.book.growth.grow import deviate
     deviate(store.book, START, worker, 5, 12)
 else:
+    from desdaemon.book.growth.learn import Window, learn
     learn(store.book, START, worker, Window(6, 6, 14), 8, 3)
 store.close()
 print("done", flush=True)
@@ -113,13 +118,19 @@ def saved(path: Path) -> bytes:
     return path.read_bytes()[snapshot.PAGE :]
 
 
+def begin(path: Path, command: str, depth: int) -> None:
+    """Save the book that a command begins with: for `fix` one of all positions of some moves without scores."""
+    options = BookOptions(level=2, min_empties=61 - depth)
+    create_store(path, enumerate_book(4, options) if command == "fix" else small_book(depth=depth)).close()
+
+
 @pytest.mark.posix
-@pytest.mark.parametrize("command", ["deviate", "learn"])
+@pytest.mark.parametrize("command", ["fix", *(pytest.param(name, marks=GROWTH) for name in ("deviate", "learn"))])
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_killed_command_goes_on_to_the_same_bytes(command: str, kills: int, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed.book", tmp_path / "whole.book"
     for path in (killed, whole):
-        create_store(path, small_book(depth=8 if kills > 3 else 7)).close()
+        begin(path, command, 8 if kills > 3 else 7)
     reports = 0
 
     def on_progress(report: CommandProgress) -> bool:
@@ -129,24 +140,34 @@ def test_a_killed_command_goes_on_to_the_same_bytes(command: str, kills: int, tm
 
     with open_store(whole) as store:
         worker = Worker(toy, on_progress=on_progress)
-        if command == "deviate":
+        if command == "fix":
+            fix(store.book, worker)
+        elif command == "deviate":
+            from desdaemon.book.growth.grow import deviate
+
             deviate(store.book, START, worker, 5, 12)
         else:
+            from desdaemon.book.growth.learn import Window, learn
+
             learn(store.book, START, worker, Window(6, 6, 14), 8, 3)
     assert kill_until_done(killed, command, kills, reports) >= kills // 3
     assert saved(killed) == saved(whole)
 
 
 @pytest.mark.parametrize("cuts", [6, pytest.param(50, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("command", ["deviate", "enhance", "extend", "learn"])
+@pytest.mark.parametrize(
+    "command", ["fix", *(pytest.param(name, marks=GROWTH) for name in ("deviate", "enhance", "extend", "learn"))]
+)
 def test_a_command_cut_anywhere_in_its_journal_goes_on_to_the_same_bytes(
     command: str, cuts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also inside a round, where what was added so far is written after each position."""
     monkeypatch.setattr("desdaemon.book.editing.rounds._ADDED", 1)
     whole, cut = tmp_path / "whole.book", tmp_path / "cut.book"
-    create_store(whole, small_book(depth=5)).close()
+    begin(whole, command, 5)
     if command == "extend":
+        from desdaemon.book.growth.grow import deviate
+
         with open_store(whole) as store:
             deviate(store.book, START, Worker(toy), 0, 2)
             store.save(backups=0)
@@ -160,14 +181,17 @@ def test_a_command_cut_anywhere_in_its_journal_goes_on_to_the_same_bytes(
                 return True
 
             worker = Worker(toy, threads=2, on_progress=on_progress)
-            if command == "deviate":
-                deviate(store.book, START, worker, 2, 6)
-            elif command == "enhance":
-                enhance(store.book, START, worker, 1, 1)
-            elif command == "extend":
-                extend(store.book, START, worker)
-            else:
+            if command == "fix":
+                fix(store.book, worker)
+            elif command == "learn":
+                from desdaemon.book.growth.learn import Window, learn
+
                 learn(store.book, START, worker, Window(4, 3, 6), 3, 3)
+            else:
+                from desdaemon.book.growth import grow
+
+                more = {"deviate": (2, 6), "enhance": (1, 1), "extend": ()}[command]
+                getattr(grow, command)(store.book, START, worker, *more)
         return journal_path(path).read_bytes()
 
     entries = run(whole)

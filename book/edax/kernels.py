@@ -1,16 +1,6 @@
 """Records of Edax's book.dat, version 4: reading with every check, comparing and writing their links."""
 
-from desdaemon.book.layout import (
-    BAD_LEAF,
-    BAD_LEAF_SCORE,
-    BAD_LEVEL,
-    BAD_LINK,
-    BAD_LINK_SCORE,
-    BAD_SCORE,
-    CENTRE,
-    CENTRE_EMPTY,
-    COUNTS,
-    CUT,
+from desdaemon.book.edax.layout import (
     DAT_BOUND,
     DAT_COUNTS,
     DAT_FIXED,
@@ -20,47 +10,8 @@ from desdaemon.book.layout import (
     DAT_LINKS,
     DAT_MOST,
     DAT_SCORE,
-    EGAROUCID_LEVELS,
-    EGBK_UNDEFINED_SCORE,
-    IMPORT_BYTE,
-    IMPORT_REASON,
-    IMPORT_REPEATED,
-    LEAF_LINKED,
-    LINK_TWICE,
-    MAX_BOUND,
-    MAX_LEVEL,
-    MAX_SCORE,
-    NO_LEVEL,
-    NO_MOVE,
-    NO_SCORE,
-    NOT_CANONICAL,
-    OVERLAP,
-    PASS,
-    SQUARES,
-    TOO_MANY_LINKS,
 )
-from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import (
-    U,
-    bit,
-    canonical,
-    i2u,
-    ld64,
-    ldi8,
-    ldu8,
-    ldu16,
-    moves,
-    popc,
-    st8,
-    st16,
-    st32,
-    st64,
-    stack_buf,
-    sts64,
-    u2i,
-)
-
-from .graph import (
+from desdaemon.book.kernels.graph import (
     BATCH,
     BOARD,
     FAMILIES,
@@ -75,8 +26,18 @@ from .graph import (
     links_of,
     prefetch_key,
 )
-from .negamax import MOST_NARROW, count_of
-from .records import (
+from desdaemon.book.kernels.imports import (
+    PACKED_OPPONENT,
+    at_fault,
+    check_board,
+    half_at,
+    packed_opponent,
+    packed_player,
+    set_word,
+    word_of,
+)
+from desdaemon.book.kernels.negamax import MOST_NARROW, count_of
+from desdaemon.book.kernels.records import (
     clamped,
     empties_of,
     flags_of,
@@ -94,7 +55,50 @@ from .records import (
     set_score,
     upper_bound_of,
 )
-from .table import insert_row, list_row, listed_row, row_at
+from desdaemon.book.kernels.table import insert_row, list_row, listed_row, row_at
+from desdaemon.book.layout import (
+    BAD_LEAF,
+    BAD_LEAF_SCORE,
+    BAD_LEVEL,
+    BAD_LINK,
+    BAD_LINK_SCORE,
+    BAD_SCORE,
+    COUNTS,
+    CUT,
+    EGAROUCID_LEVELS,
+    IMPORT_REASON,
+    IMPORT_REPEATED,
+    LEAF_LINKED,
+    LINK_TWICE,
+    MAX_BOUND,
+    MAX_LEVEL,
+    MAX_SCORE,
+    NO_LEVEL,
+    NO_MOVE,
+    NO_SCORE,
+    PASS,
+    SQUARES,
+    TOO_MANY_LINKS,
+    UNDEFINED_SCORE,
+)
+from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.kernels.bits import (
+    U,
+    bit,
+    i2u,
+    ld64,
+    ldi8,
+    ldu8,
+    ldu16,
+    moves,
+    popc,
+    st8,
+    st16,
+    st32,
+    st64,
+    stack_buf,
+    u2i,
+)
 
 ROWS_BYTES = 4 * BATCH
 WORDS_BYTES = 8 * BATCH
@@ -110,80 +114,12 @@ NOTE = 16
 NOTE_BYTE = 8
 WRITTEN_NEXT = 8
 """Offset in the ``stats`` of `dat_write` of the next row to be written."""
-PACKED_OPPONENT = 8
-"""Offset of the other side's discs in a record of Edax's and Egaroucid's files, which begins with the mover's."""
-
-
-@kernel("u64(u64)", inline=True)
-def word_at(address):
-    """Return the 64-bit word at an address that need not be aligned."""
-    word = U(0)
-    k = U(8)
-    while k > U(0):
-        k -= U(1)
-        word = (word << U(8)) | ldu8(address + k)
-    return word
-
-
-@kernel("u64(u64)", inline=True)
-def packed_player(address):
-    """Return the mover's discs in a file's record, whose address need not be aligned."""
-    return word_at(address)
-
-
-@kernel("u64(u64)", inline=True)
-def packed_opponent(address):
-    """Return the other side's discs in a file's record, whose address need not be aligned."""
-    return word_at(address + U(PACKED_OPPONENT))
-
-
-@kernel("u64(u64)", inline=True)
-def half_at(address):
-    """Return the 32-bit word at an address that need not be aligned."""
-    return (
-        ldu8(address)
-        | (ldu8(address + U(1)) << U(8))
-        | (ldu8(address + U(2)) << U(16))
-        | (ldu8(address + U(3)) << U(24))
-    )
 
 
 @kernel("i64(u64)", inline=True)
 def short_at(address):
     """Return the signed 16-bit word at an address that need not be aligned."""
     return (u2i(ldu8(address + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(address))
-
-
-@kernel("void(u64,i64,u64)", inline=True)
-def set_word(out, number, value):
-    """Store ``value`` in the word ``number`` (IMPORT_...) of an importing kernel's output."""
-    st64(out + (i2u(number) << U(3)), value)
-
-
-@kernel("u64(u64,i64)", inline=True)
-def word_of(out, number):
-    return ld64(out + (i2u(number) << U(3)))
-
-
-@kernel("i64(u64,i64,i64)", inline=True)
-def at_fault(out, byte, fault):
-    """Return ``fault``, after storing ``byte``, the place of the fault in its record, as IMPORT_BYTE in ``out``."""
-    sts64(out + U(8 * IMPORT_BYTE), byte)
-    return fault
-
-
-@kernel("i64(u64,u64)")
-def check_board(p, o):
-    """Return the fault of a record's board: OVERLAP, CENTRE_EMPTY or NOT_CANONICAL, 0 for none."""
-    key = stack_buf(16)
-    if p & o:
-        return OVERLAP
-    if (p | o) & U(CENTRE) != U(CENTRE):
-        return CENTRE_EMPTY
-    canonical(p, o, key)
-    if player_of(key) != p or opponent_of(key) != o:
-        return NOT_CANONICAL
-    return 0
 
 
 @kernel("u64(u64)", inline=True)
@@ -256,7 +192,7 @@ def dat_check(record, out):
     score = dat_link_score(leaf)
     if move == U(NO_MOVE):
         # No score, perhaps as Egaroucid exports that.
-        if NO_SCORE <= score <= EGBK_UNDEFINED_SCORE:
+        if NO_SCORE <= score <= UNDEFINED_SCORE:
             return 0
         if not stuck or can_pass:
             return at_fault(out, place, BAD_LEAF)

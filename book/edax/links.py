@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import address
+from desdaemon.book.chunks import address
+from desdaemon.book.table import BookTable
+
 from .exports import kernels
-from .table import BookTable
 
 
 class Links(NamedTuple):
