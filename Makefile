@@ -71,12 +71,12 @@ lint: $(VENV)/.installed-dev
 types-%:
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
-# The slowest tests are told at the end; build/durations.json has how long each took. Two processes at most, whole files
-# each: more would disturb each other, because the daemons of the tests search with threads of their own. The types for
-# other systems are checked beside them, in the time that tests wait.
+# The slowest tests are told at the end; build/durations.json has how long each took. Three processes, whole files each:
+# tests wait for a fifth of their time; more processes would disturb each other, because the daemons of the tests search
+# with threads of their own. The types for other systems are checked beside them.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
-PYTEST = $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 2 --dist loadfile --durations=15 $(ARGS)
+PYTEST = $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
 
 test: lint compiled
 ifdef WHAT
