@@ -31,6 +31,15 @@ GAME = (
 PLY = 20
 """A game, and the position of it that is shown: Black is to move, and some of his moves lose much."""
 
+FINAL = """[Event "World Championship"]
+[Date "1980"]
+[Black "Cerf Jonathan"]
+[White "Mimura Takuya"]
+
+f5d6c5f4e3d3e6g5c6f3g4f6c4c3d2c2f2e2g3e7h6f1b3h3h4d7d1e1c1b1c7b4a4a5a6b6b5d8h2a2a3a7g6h5g2b2f7f8e8h1g1g7a1h7a8b7c8b8g8h8
+"""
+"""A game as PGN whose analysis is shown."""
+
 PRESS = {
     "start": (),
     "play": ("#play-game",),
@@ -102,8 +111,8 @@ async def views(address: str, folder: Path, widths: list[int]) -> None:
             await tab.close()
 
 
-async def documents(address: str) -> None:
-    """Write the pictures of the documents."""
+async def documents(address: str, page: Path) -> None:
+    """Write the pictures of the documents; ``page`` is that of an analysis."""
     async with Browser(find_chromium()) as browser:
         tab = await opened(browser, address, 1280, 860, GAME)
         await analysed(tab)
@@ -112,6 +121,9 @@ async def documents(address: str) -> None:
         await warned(tab)
         await tab.evaluate("document.getElementById('play').scrollIntoView()")
         await picture(tab, PICTURES / "learn.png", False)
+        tab = await browser.tab(f"{page.as_uri()}#46", 1200, 790)
+        await tab.until("document.readyState === 'complete'")
+        await picture(tab, PICTURES / "analysis.png", False)
 
 
 def main(arguments: list[str]) -> int:
@@ -141,7 +153,11 @@ def main(arguments: list[str]) -> int:
                 asked.folder.mkdir(parents=True, exist_ok=True)
                 asyncio.run(views(address, asked.folder, asked.widths or list(WIDTHS)))
             else:
-                asyncio.run(documents(address))
+                page, game = Path(folder) / "final.html", Path(folder) / "final.pgn"
+                game.write_text(FINAL, encoding="utf-8")
+                analyze = [*PROGRAM, "analyze", str(game), "--level", "14", "--book", "ignore", "--html", str(page)]
+                subprocess.run(analyze, env=environment, check=True, stdout=subprocess.DEVNULL)
+                asyncio.run(documents(address, page))
         finally:
             web.terminate()
             web.wait()
