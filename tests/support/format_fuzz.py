@@ -43,7 +43,6 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.store import journal_path, open_store
-from desdaemon.clients.gamefiles import wthor
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games import bases, formats
@@ -422,6 +421,9 @@ def samples(folder: Path) -> Iterator[Format]:
 
 def games(folder: Path) -> Iterator[Format]:
     """The formats of games and of problems."""
+    # Tests of the core use what stands above.
+    from desdaemon.clients.gamefiles import wthor
+
     for extension in formats.BASE_FORMATS:
         path = folder / f"g.{extension}"
         plain = folder / "games.txt"

@@ -29,6 +29,7 @@ def spoilt(cases: int) -> None:
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.reports")
+@pytest.mark.needs("clients.gamefiles")
 def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
     spoilt(25)
 
@@ -36,6 +37,7 @@ def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.reports")
+@pytest.mark.needs("clients.gamefiles")
 @pytest.mark.slow
 def test_many_spoilt_files_of_every_format_are_read_or_refused() -> None:
     spoilt(2000)
