@@ -8,7 +8,7 @@ import weakref
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from desdaemon.core.search.schedule import Purpose, Task, ThreadSchedule
@@ -155,6 +155,7 @@ def test_a_short_task_interrupts_a_long_one_which_then_finishes_its_turn() -> No
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 3), st.lists(st.floats(0.02, 0.2), max_size=12))
+@example(1, [0.19999999999999998, 0.05, 0.05, 0.19999999999999998])
 def test_an_interrupted_turn_is_as_long_as_others(slots: int, pauses: list[float]) -> None:
     """Of the tasks that wait for a turn none begins before one is over."""
     schedule = ThreadSchedule(slots)
@@ -167,7 +168,8 @@ def test_an_interrupted_turn_is_as_long_as_others(slots: int, pauses: list[float
     for number, pause in enumerate(pauses):
         began = {running: running.began for running in schedule.running}
         now += pause
-        if max(had[each] + now - began[each] for each in first) >= SLICE_S:
+        if max(had[each] + now - began[each] for each in first) > SLICE_S - 1e-9:
+            # The sums here and there are rounded in another order.
             break
         short = task(f"short {number}")
         schedule.add(short, now)
