@@ -65,6 +65,7 @@ def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.needs("book.reports")
 def test_edits_are_made_by_commands(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     dialogue.say("book deviate 3 6")

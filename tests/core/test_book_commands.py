@@ -20,7 +20,7 @@ from desdaemon.book.storage.store import open_store
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello.openings import openings
 
-pytestmark = pytest.mark.needs("book.growth")
+pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 

@@ -14,7 +14,7 @@ from desdaemon.book.growth.schedule import RECIPES
 from desdaemon.core.search.loader import EngineFailure
 from desdaemon.protocol.errors import MOST_COMPLAINTS
 
-pytestmark = pytest.mark.needs("book.growth")
+pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
 SEARCH = "desdaemon.book.editing.engine_evaluator.Searches.__call__"
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"

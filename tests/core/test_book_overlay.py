@@ -79,6 +79,7 @@ class Overlaid(BookDialogue):
 
 @pytest.mark.needs("book.umigame")
 @pytest.mark.parametrize("kind", ["book", pytest.param("dat", marks=pytest.mark.slow)])
+@pytest.mark.needs("book.reports")
 def test_no_command_changes_the_base(kind: str, tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path, kind)
     lines = (*COMMANDS, *LOOKS)
@@ -121,6 +122,7 @@ def plain(dialogue: Overlaid, lines: list[str]) -> State:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
+@pytest.mark.needs("book.reports")
 def test_an_overlay_is_as_the_merge_of_both(seed: int, tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path)
     rng = random.Random(seed)
@@ -220,6 +222,7 @@ def test_the_option_opens_the_base_with_its_overlay(tmp_path: Path) -> None:
     dialogue.close()
 
 
+@pytest.mark.needs("book.reports")
 def test_a_wrong_overlay_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     dialogue = Overlaid(tmp_path)
     text = dialogue.folder / "games.txt"

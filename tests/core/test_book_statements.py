@@ -20,7 +20,7 @@ from toys import canonical, dat_file, dat_record
 from desdaemon.book.record import START
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
-pytestmark = pytest.mark.needs("book.growth")
+pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
 DOCUMENT = ROOT / "docs" / "book-statements.md"
 COMMAND = re.compile(r"`([^`]+)`(?: → (.+))?")

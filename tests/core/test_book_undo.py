@@ -28,7 +28,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BY_NAME, complete, parse_line, written_line
 from desdaemon.protocol.rows import EDITOR
 
-pytestmark = pytest.mark.needs("book.growth")
+pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
 COMMANDS = (
     "add {games}",

@@ -86,6 +86,7 @@ def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
         ("engine", "new 2 7"),
     ],
 )
+@pytest.mark.needs("book.reports")
 def test_a_job_that_waits_for_the_compiler_ends_when_it_is_cancelled(
     books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, line: str
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_named_parameter_may_stand_anywhere() -> None:
             parse_line(line)
 
 
+@pytest.mark.needs("book.reports")
 def test_names_of_files_may_hold_blanks() -> None:
     with pytest.raises(BadInput, match="one too many"):
         parse_line("diff my own book.dat")

@@ -51,6 +51,7 @@ def games(folder: Path, name: str, number: int = 2) -> Path:
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.needs("book.reports")
 def test_every_operation_that_names_files_is_tested() -> None:
     named = {
         command.name
@@ -70,6 +71,7 @@ def test_every_operation_that_names_files_is_tested() -> None:
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.parametrize("folder", ["", "inner/"])
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.needs("book.reports")
 def test_books_are_written_and_read_again(daemon: Operated, data: Path, name: str, folder: str) -> None:
     file, number = folder + name, positions(daemon)
     daemon.final("book.save", {"file": file})
@@ -93,6 +95,7 @@ def test_books_are_exported_inside_the_data_folder(daemon: Operated, data: Path,
     assert daemon.final("book.load", {"discard": True, "file": name})["positions"] == number if name != "copy" else True
 
 
+@pytest.mark.needs("book.reports")
 def test_an_overlay_leads_to_no_file_that_may_not_be_named(daemon: Operated, data: Path, tmp_path: Path) -> None:
     number = positions(daemon)
     daemon.final("book.export", {"file": "base.dat"})
@@ -109,6 +112,7 @@ def test_an_overlay_leads_to_no_file_that_may_not_be_named(daemon: Operated, dat
 
 
 @pytest.mark.needs("book.edax")
+@pytest.mark.needs("book.reports")
 def test_two_books_of_the_data_folder_are_compared(daemon: Operated) -> None:
     daemon.final("book.save", {"file": "a.dat"})
     daemon.final("book.save", {"file": "inner/b.txt"})
@@ -131,6 +135,7 @@ def test_two_books_of_the_data_folder_are_compared(daemon: Operated) -> None:
         (["."], 3),
     ],
 )
+@pytest.mark.needs("book.reports")
 def test_games_of_files_folders_and_patterns(
     daemon: Operated, data: Path, op: str, files: list[str], number: int
 ) -> None:
@@ -149,6 +154,7 @@ def test_games_of_files_folders_and_patterns(
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.needs("book.reports")
 def test_missing_files_are_named(daemon: Operated) -> None:
     for name in sorted(READING):
         given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "check") else {"file": "none.txt"}
@@ -187,6 +193,7 @@ def test_files_outside_the_data_folder_are_refused(daemon: Operated, data: Path,
 
 @pytest.mark.posix
 @pytest.mark.parametrize("pattern", ["out/*", "*/x.txt", "l*.txt", "inner/..*/*"])
+@pytest.mark.needs("book.reports")
 def test_patterns_and_folders_that_lead_outside_are_refused(daemon: Operated, data: Path, pattern: str) -> None:
     beyond = data.parent / "beyond"
     beyond.mkdir()
@@ -231,6 +238,7 @@ WRITERS: dict[str, Callable[[Operated, str], dict[str, Any]]] = {
 
 @pytest.mark.posix
 @pytest.mark.parametrize("by", WRITERS)
+@pytest.mark.needs("book.reports")
 def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Path, by: str) -> None:
     daemon.final("book.save", {"file": "other.book"})
     daemon.final("book.new", {"discard": True, "level": 0, "depth": 4})

@@ -74,6 +74,7 @@ def test_it_is_read_and_never_changed(dialogue: BookDialogue, shipped: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["mine.book", "mine.dat"])
+@pytest.mark.needs("book.reports")
 def test_a_copy_of_it_takes_changes(dialogue: BookDialogue, shipped: Path, tmp_path: Path, name: str) -> None:
     opened(dialogue)
     dialogue.say(f"book save {tmp_path / name}")

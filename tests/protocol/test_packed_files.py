@@ -53,9 +53,11 @@ def test_a_bomb_is_refused_before_it_costs_anything(bombs: dict[str, Path], name
 
 COMMANDS = (
     pytest.param("analyze FILE", "", marks=pytest.mark.needs("clients.analysis")),
-    pytest.param("games index FILE --out OUT", "", marks=pytest.mark.needs("book.explorer")),
+    pytest.param("games index FILE --out OUT", "", marks=[pytest.mark.needs("book.explorer"), GAMEFILES]),
     pytest.param("-solve FILE", "", marks=GAMEFILES),
-    pytest.param("match self self --games 2 --openings FILE", "", marks=pytest.mark.needs("clients.match")),
+    pytest.param(
+        "match self self --games 2 --openings FILE", "", marks=[pytest.mark.needs("clients.match"), GAMEFILES]
+    ),
     ("-q --config none", "book new 1 4\nbook add FILE\nquit\n"),
     pytest.param("-q --config none", "base convert FILE OUT\nquit\n", marks=GAMEFILES),
     ("-q --config none", "load FILE\nquit\n"),

@@ -64,6 +64,7 @@ def peer(daemon: Served, request: pytest.FixtureRequest) -> Iterator[Peer]:
 
 
 @pytest.mark.needs("book.growth")
+@pytest.mark.needs("book.reports")
 def test_every_operation_of_the_contract_is_answered(peer: Peer) -> None:
     for op, args in FINALS.items():
         named = {**args, "file": f"both-{peer.kind}.book"} if op == "book.save" else args

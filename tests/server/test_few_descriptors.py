@@ -37,6 +37,8 @@ def test_an_operation_that_finds_no_descriptor_is_refused_until_there_are_some(t
 
 
 @pytest.mark.parametrize("program", [["serve", "--bind", "tcp://127.0.0.1:0"], ["ggs", "127.0.0.1:9", "--login", "a"]])
+@pytest.mark.needs("clients.ggs")
+@pytest.mark.needs("clients.gamefiles")
 def test_a_program_that_finds_no_descriptors_ends_in_a_line(tmp_path: Path, program: list[str]) -> None:
     (tmp_path / "password").write_text("secret\n")
     (tmp_path / "password").chmod(0o600)

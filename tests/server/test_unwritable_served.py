@@ -70,6 +70,7 @@ def all_can_be_read(peer: Peer) -> None:
         assert reply["type"] == "final", (op, reply)
 
 
+@pytest.mark.needs("book.reports")
 def test_a_server_writes_again_after_a_full_disk(tmp_path: Path, disk: Path) -> None:
     with serving(tmp_path) as served, Peer(served.ipc) as peer:
         grown(peer)

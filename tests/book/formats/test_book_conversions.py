@@ -111,6 +111,7 @@ def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.growth")
+@pytest.mark.needs("book.reports")
 def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 3 8")
     dialogue.say("book deviate 2 6")

@@ -69,6 +69,7 @@ def problem_of(dialogue: BookDialogue, line: str) -> str:
 
 @pytest.mark.needs("book.growth")
 @pytest.mark.posix
+@pytest.mark.needs("book.reports")
 def test_after_a_full_disk_everything_in_memory_can_be_written_elsewhere(
     disk: Path, tmp_path: Path, dialogue: BookDialogue
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_torn_journal_on_a_full_disk_is_read_and_kept_and_written_to_once_ther
 
 @pytest.mark.needs("book.growth")
 @pytest.mark.posix
+@pytest.mark.needs("book.reports")
 def test_a_book_on_a_file_system_for_reading_is_opened_for_reading(disk: Path, dialogue: BookDialogue) -> None:
     path = disk / "b.book"
     with create_store(path, small_book()) as store:
