@@ -449,7 +449,8 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters, sca
                 leaf_move = U(NO_MOVE)
                 leaf_score = NO_SCORE
             link += U(DAT_LINK_BYTES)
-        if leaf_move > U(NO_MOVE) or leaf_score < -MAX_SCORE:
+        surplus = leaf_move == U(NO_MOVE) and not is_finished(family)
+        if leaf_move > U(NO_MOVE) or leaf_score < -MAX_SCORE or surplus:
             leaf_move = U(NO_MOVE)
             leaf_score = NO_SCORE
             if is_finished(family):

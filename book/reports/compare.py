@@ -11,7 +11,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
 from desdaemon.book.editing.game_results import count, counts_without_games
 from desdaemon.book.games import new_games, played, results_merged
-from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, NO_MOVE, PASS
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, PASS
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
@@ -92,7 +92,7 @@ def merge(
     def without_linked_leaf(entry: PositionEntry) -> PositionEntry:
         """Return the entry without a leaf whose move is a link here: negamax drops such leaves."""
         linked = entry.has_leaf and book.table.find(*book.table.play(*entry[:2], entry.leaf_move)) >= 0
-        return entry._replace(leaf_move=NO_MOVE) if linked else entry
+        return entry.without_leaf() if linked else entry
 
     # First all positions: which leaves become links decides which leaf is kept, and a second merge must find the same.
     for number, chunk in enumerate(other.table.chunks()):

@@ -9,6 +9,7 @@ from toys import canonical, contents, dat_file, dat_record, small_book, spread, 
 
 from desdaemon.book.edax import file as edax
 from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.layout import NO_MOVE, NO_SCORE
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.record import START, PositionEntry
 
@@ -37,6 +38,15 @@ def test_own_books_come_back_whole(tmp_path: Path) -> None:
     assert len(loaded.book.file_links.rows) == 0
     edax.write(tmp_path / "c.dat", loaded.book)
     assert undated((tmp_path / "c.dat").read_bytes()) == undated((tmp_path / "b.dat").read_bytes())
+
+
+def test_a_score_without_a_leaf_is_written_as_no_leaf(tmp_path: Path) -> None:
+    """Books merged by 0.13.0 may have one; a file that no reader takes would lose the whole book."""
+    book = small_book()
+    book.put(book.table.entry(0)._replace(leaf_move=NO_MOVE, leaf_score=3))
+    edax.write(tmp_path / "b.dat", book)
+    (entry,) = contents(edax.read(tmp_path / "b.dat").book)
+    assert (entry.leaf_move, entry.leaf_score) == (NO_MOVE, NO_SCORE)
 
 
 def test_the_example_of_the_reference_is_read(tmp_path: Path) -> None:

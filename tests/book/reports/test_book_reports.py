@@ -65,6 +65,18 @@ def test_a_book_merged_again_changes_nothing() -> None:
             before = contents(ours)
 
 
+@pytest.mark.parametrize("suffix", [".book", ".dat", ".egbk3"])
+def test_a_merged_book_has_no_fault_and_is_read_again_from_any_format(suffix: str, tmp_path: Path) -> None:
+    """A leaf that has become a link goes with its score, also where the other book's score is taken."""
+    ours, theirs = grown(relative=3), grown(relative=6, level=9)
+    merge(ours, theirs)
+    assert verify(ours).clean
+    registry.save(tmp_path / f"merged{suffix}", ours)
+    read = registry.load(tmp_path / f"merged{suffix}").book
+    assert len(read) == len(ours)
+    assert verify(read).clean
+
+
 def test_merge_reports_conflicts_and_adds_up_results() -> None:
     first, second = grown(), grown(level=9)
     row = second.table.find(*FIRST)
