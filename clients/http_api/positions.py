@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.programs.open_book import OpenBook
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.wire.fields import Shape
 from desdaemon.protocol.wire.messages import BY_NAME, RequestError, check_arguments
@@ -99,6 +99,7 @@ class Positions:
         self._patience_s = _PATIENCE_S + search_ms / 1000
         self._client: AsyncClient | None = None
         self._connecting = asyncio.Lock()
+        self._book = OpenBook()
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._waiting = 0
 
@@ -124,9 +125,7 @@ class Positions:
         async with self._connecting:
             if self._client is None:
                 self._client = await self._connect(self._patience_s)
-                with suppress(DaemonError):
-                    # A look-up waits for a book that is being opened, an analysis would go without it.
-                    await self._client.book_get()
+            await self._book.wait(self._client)
             return self._client
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError, told
+from desdaemon.clients.programs.open_book import OpenBook
 from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import logs, platform
@@ -34,6 +35,9 @@ the book and in games, and name openings. Without ENDPOINT a daemon is started f
 WITHOUT_MCP = 'desdaemon mcp needs the package mcp: pip install "mcp>=2"'
 MOST_CALLS = 32
 """Most calls without an answer."""
+_BY_THE_BOOK = ("analyze", "explain")
+_BOOK_S = 10.0
+"""Seconds for which these operations wait for a book that is being opened."""
 
 
 def command_line() -> Parser:
@@ -109,6 +113,7 @@ class Tools:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._tools = {tool.name: tool for tool in TOOLS if tool.operation.name in (*client.hello.ops, OPENINGS.name)}
+        self._book = OpenBook()
         self._calls = 0
         """Calls without an answer."""
 
@@ -170,6 +175,10 @@ class Tools:
             raise RequestError("busy", f"{MOST_CALLS} calls have no answer yet: try later")
         self._calls += 1
         try:
+            if tool.operation.name in _BY_THE_BOOK:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_BOOK_S):
+                        await self._book.wait(self._client)
             return dict(await self._client.request(tool.operation.name, values))
         finally:
             self._calls -= 1

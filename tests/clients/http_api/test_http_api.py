@@ -172,6 +172,47 @@ def test_waiting_requests_are_bounded_in_number_and_time(monkeypatch: pytest.Mon
     asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
+def test_no_position_is_searched_while_the_book_is_being_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions, "_PATIENCE_S", 0.2)
+    asked = []
+
+    class Client:
+        connections = 1
+        opened = False
+
+        async def book_get(self) -> None:
+            asked.append("book.get")
+            if not self.opened:
+                await asyncio.Event().wait()
+
+        async def request(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
+            asked.append(name)
+            return {"moves": [], "over": True}
+
+        async def close(self) -> None:
+            pass
+
+    async def run() -> None:
+        client = Client()
+
+        async def connect(timeout_s: float) -> Any:
+            return client
+
+        positions = Positions(connect, 500)
+        for _ in range(2):
+            with pytest.raises(Away):
+                await positions.answer({})
+        client.opened = True
+        await positions.answer({})
+        await positions.answer({})
+        client.connections += 1
+        await positions.answer({})
+        await positions.close()
+
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
+    assert asked == [*["book.get"] * 3, "analyze", "analyze", "book.get", "analyze"]
+
+
 # The gateway
 
 

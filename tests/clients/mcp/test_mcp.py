@@ -300,10 +300,11 @@ def test_without_an_endpoint_a_daemon_is_started_and_ends_with_it(tmp_path: Path
     async def run(short: str) -> None:
         folders = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "TMPDIR": short}
         async with connected("--threads", "1", **folders) as client:
+            analysis = await data(client, "analyze", moves="f5", level=10)
+            assert analysis["moves"][0]["source"] == "book", "the first call waits for the book"
             known = await data(client, "book", moves="f5")
             assert known["found"]
             assert known["children"]
-            assert (await data(client, "analyze", moves="f5", level=10))["moves"][0]["source"] == "book"
 
     # The path of a socket has to be short.
     with tempfile.TemporaryDirectory(prefix="d") as short:
