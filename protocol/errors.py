@@ -34,6 +34,12 @@ def lacking(error: Exception) -> str:
     return f"{os.strerror(number)}: try later"
 
 
+def not_installed(error: Exception) -> str:
+    """Return which part of desdaemon an import lacks, whose folder was deleted; "" if that is not the error."""
+    name = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+    return f"{name} is not installed" if name.startswith("desdaemon.") else ""
+
+
 def passing_lack(error: Exception) -> str:
     """Return what `lacking` does; raises ``error``, such as that of an output that nobody reads, if nothing lacks."""
     reason = lacking(error)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from desdaemon.protocol.errors import BadInput, not_installed
+
 if TYPE_CHECKING:
     import argparse
 
@@ -430,6 +432,13 @@ class Satellite(NamedTuple):
 
 
 def load(place: str) -> Any:
-    """Import the module of a place, ``module:name``, and return what has the name there."""
+    """Import the module of a place, ``module:name``, and return what has the name there. Raises `BadInput` if it, or a
+    satellite that it uses, is not installed.
+    """
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if absent := not_installed(error):
+            raise BadInput(absent) from None
+        raise

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.rows import Satellite, load
 
 SATELLITES = (
@@ -68,9 +67,4 @@ def loaded(place: str) -> Any:
     """Return what a satellite has at a place, ``module:name`` below `desdaemon`. Raises `BadInput` if the satellite is
     not installed.
     """
-    try:
-        return load(f"desdaemon.{place}")
-    except ModuleNotFoundError as error:
-        if not error.name or not f"desdaemon.{place}".startswith(error.name):
-            raise
-        raise BadInput(f"{error.name} is not installed") from None
+    return load(f"desdaemon.{place}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SWITCHES, find_sub_command
-from desdaemon.protocol.errors import BadInput, lacking
+from desdaemon.protocol.errors import BadInput, lacking, not_installed
 from desdaemon.protocol.rows import SubCommand, load
 from desdaemon.protocol.system import interpreter, logs, platform
 
@@ -86,7 +86,8 @@ def main(argv: list[str] | None = None) -> int:
     except UnusableFile as error:
         return _refuse(str(error), UNUSABLE)
     except Exception as error:
-        if reason := lacking(error):
+        # A module that a sub-command imports late may be one of a deleted satellite.
+        if reason := lacking(error) or not_installed(error) or (isinstance(error, BadInput) and str(error)):
             return _refuse(reason, UNUSABLE)
         if not isinstance(error, OSError):
             raise

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from desdaemon.clients.gamefiles.ggf import parse_ggf
 from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.dialects import Spoken
@@ -18,9 +17,10 @@ from desdaemon.dialogue.dialects.dialect import LineDialect
 from desdaemon.dialogue.session import CommandContext, Session
 from desdaemon.dialogue.streams import DialogueOutput, InputLine, InputListener, LineQueue
 from desdaemon.guis.codecs import nboard
+from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.errors import BadInput, passing_lack, quoted
-from desdaemon.protocol.games.records import ClockTerms
+from desdaemon.protocol.games.records import ClockTerms, GameRecord
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move
 from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black
@@ -140,7 +140,7 @@ class NBoardDialect(LineDialect):
         self.say(f"set myname {NAME}{own}")
 
     def _set_game(self, rest: str) -> None:
-        record = parse_ggf(rest)
+        record: GameRecord = satellites.loaded("clients.gamefiles.ggf:parse_ggf")(rest)
         self.session.game.start(record.initial)
         self.session.force([])
         self.session.clocks.clear()

@@ -2,6 +2,9 @@
 
 Among the moves that are at most so many discs worse than the best, it plays the one whose second-best reply loses most:
 an opponent who does not find the best reply pays for it. The book's moves come first.
+
+The page of the board (`player.js`) has the rule a second time: its searches are requests, which it can end and whose
+limits come from its own clock, and no operation makes several searches. One judge in the tests holds both to the rule.
 """
 
 from __future__ import annotations

@@ -13,7 +13,12 @@ from test_layers import SOURCES, import_graph, module_name
 
 from desdaemon.protocol.satellites import LIBRARIES, SATELLITES
 
-WITHOUT = """
+PROGRAM = """
+from desdaemon.cli.main import program
+program()
+"""
+WITHOUT = (
+    """
 GONE = {names}
 
 class Missing:
@@ -22,9 +27,9 @@ class Missing:
             raise ModuleNotFoundError("No module named " + repr(name), name=name)
 
 sys.meta_path.insert(0, Missing())
-from desdaemon.cli.main import program
-program()
 """
+    + PROGRAM
+)
 """A program in which satellites cannot be imported, as if their folders were deleted."""
 
 REQUESTS = ("hello", "legal", "status", "games.get", "people.get", "explain")
@@ -41,7 +46,6 @@ def run(names: tuple[str, ...], *arguments: str, typed: str = "") -> str:
 USES = {
     "clients.ggs": {"clients.gamefiles"},
     "clients.programs": {"clients.gamefiles"},
-    "guis": {"clients.gamefiles"},
     "book.explorer": {"clients.gamefiles"},
     "engine.training": {"clients.gamefiles"},
     "cluster": {"engine.training"},
@@ -104,3 +108,25 @@ def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
     unknown = {op for op, reply in replies.items() if reply.get("error", {}).get("code") == "unknown_op"}
     assert unknown == set(REQUESTS) - set(offered)
     assert "internal" not in str(replies)
+
+
+@pytest.mark.parametrize("gone", sorted(set().union(*USES.values()) | set(LIBRARIES)))
+def test_what_needs_a_deleted_satellite_says_so_in_a_line(gone: str) -> None:
+    asked = """
+from desdaemon.cli.main import main
+from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
+
+for command in SUB_COMMANDS:
+    status = main([*command.name.split(), "--help"])
+    assert status in (0, 1), (command.name, status)
+"""
+    code = IMPORT + WITHOUT.format(names=(gone,)).replace(PROGRAM, asked)
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.splitlines()) <= {f"desdaemon: desdaemon.{gone} is not installed"}
+
+
+def test_a_gui_whose_games_cannot_be_read_goes_on_without_them() -> None:
+    said = run(("clients.gamefiles",), "-nboard", "--config", "none", typed="set game (;GM[Othello];)\nping 2\nquit\n")
+    assert "desdaemon.clients.gamefiles is not installed" in said
+    assert "pong 2" in said
