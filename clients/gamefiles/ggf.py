@@ -99,12 +99,17 @@ def _property_name(text: str) -> str:
     return _LONG_NAMES.get(name, name)
 
 
-_ANTI = re.compile(r"anti|inverse|mis[e\u00e8]re|reverse|suicide", re.IGNORECASE)
+_ANOTHER = re.compile(
+    r"anti|inverse|mis[e\u00e8]re|reverse|suicide|grand|octagon"
+    # Boards of other sizes: Flipello10, Othello 6x6.
+    r"|(?:flipello|othello|reversi)-?(?!8(?!\d))\d|(?<!\d)(?!8 ?[x\u00d7] ?8(?!\d))\d\d? ?[x\u00d7] ?\d",
+    re.IGNORECASE,
+)
 
 
 def check_variant(text: str) -> None:
-    """Raise `BadInput` if ``text`` names anti-Othello, which the fewest discs win."""
-    if _ANTI.search(text):
+    """Raise `BadInput` if ``text`` names another game: one that the fewest discs win, or with another board."""
+    if _ANOTHER.search(text):
         raise BadInput(f"{quoted(text)} is another game: expected Othello")
 
 

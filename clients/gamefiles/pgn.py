@@ -37,14 +37,22 @@ _PGN_TOKEN = re.compile(
     rf"|{_PGN_TAG}"
     # The number of a move may lack its dot, and a result may have blanks.
     r"|(\d{1,3}\s*(?=[a-hA-H][1-8]))|(?:1/2|\d{1,2})[ \t]+[-:\u2010-\u2015\u2212][ \t]+(?:1/2|\d{1,2})"
+    r"|0[.,]5[ \t]*[-:\u2010-\u2015\u2212][ \t]*0[.,]5"
     r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
 _TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
-_PGN_TAGS = re.compile(rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*(\w*)(.*?)\]{_TAG_ENDS}")
+# A name may have a hyphen or a dot, or two words before a quoted value.
+_PGN_TAGS = re.compile(
+    rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*((?:\w[\w.-]*(?:[ \t]+\w+(?=[ \t]*\"[^\"]*\"[ \t]*\]))?)?)(.*?)\]{_TAG_ENDS}"
+)
+_MOVES = re.compile(r"\W*(?:\d{1,3}\W*)?[a-h][1-8](?!\w)", re.IGNORECASE)
+"""What is within brackets as a tag is, and has moves."""
 _PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
-_RESULT = re.compile(r"\*|1/2(?:\s*-\s*1/2)?|\d{1,2}\s*[-:]\s*\d{1,2}|[bw]?\+\w{1,4}|-\d{1,2}", re.IGNORECASE)
+_RESULT = re.compile(
+    r"\*|0[.,]5\s*[-:]\s*0[.,]5|1/2(?:\s*-\s*1/2)?|\d{1,2}\s*[-:]\s*\d{1,2}|[bw]?\+\w{1,4}|-\d{1,2}", re.IGNORECASE
+)
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -146,8 +154,10 @@ def pgn_game(text: GameText) -> GameRecord:
     if text.fault:
         raise BadInput(text.fault)
     tags = text.tags()
-    if tags.keys() == {"?"}:
-        raise BadInput(f'{quoted(tags["?"])}: expected tags such as [Black "Ann"], and moves')
+    for name, value in tags.items():
+        within = f"{name} {value}".removeprefix("? ")
+        if tags.keys() == {"?"} or (name not in ("", WRITTEN_RESULT) and _MOVES.match(within)):
+            raise BadInput(f'{quoted(within)}: expected tags such as [Black "Ann"], and moves without brackets')
     moves = [move for name, word in text.properties if not name for move in parse_moves(word)]
     check_variant(tags.get("VARIANT", ""))
     first, second = "BLACK", "WHITE"

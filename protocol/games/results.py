@@ -19,14 +19,19 @@ def claimed_result(text: str) -> BlackScore | None:
 def result_in_words(text: str) -> BlackScore | None:
     """Return the result of a text that is no number alone: after moves such a number may be anything."""
     words = "".join(plain_moves(text).lower().split()).strip("()")
-    words = re.sub(r"(?<=\d):(?=\d)", "-", words)
-    discs = re.fullmatch(r"(\d{1,2})-(\d{1,2})", words)
-    if discs and int(discs[1]) + int(discs[2]) == 64:
-        return BlackScore(int(discs[1]) - int(discs[2]))
+    words = re.sub(r"(?<=\d):(?=\d)", "-", words.replace("0,5", "0.5"))
+    both = re.fullmatch(r"(\d{1,2})-(\d{1,2})", words)
+    if both and int(both[1]) + int(both[2]) == 64:
+        return BlackScore(int(both[1]) - int(both[2]))
     won = _WON.fullmatch(words)
     if won:
         sign = 1 if won[1][0] == "b" else -1
         return _possible(sign * int(won[2])) if won[2] else BlackScore(sign * BARE_WIN)
+    remark = re.fullmatch(r"([^()]+)\(([^()]+)", words)
+    if remark:
+        # The discs may stand behind the winner.
+        discs = result_in_words(remark[2])
+        return result_in_words(remark[1]) if discs is None else discs
     return _WORDS.get(words)
 
 

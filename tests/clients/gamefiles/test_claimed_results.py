@@ -83,6 +83,11 @@ def test_two_dashes_after_moves_may_be_left_out() -> None:
         ("x.pgn", '[Result "38\u201326"]\n\n1. F5 *', 12),
         ("x.pgn", '[Result "0.5-0.5"]\n\n1. F5 *', 0),
         ("x.pgn", '[Event "x"]\n\n1. F5 \u00bd-\u00bd', 0),
+        ("x.pgn", '[Event "x"]\n\n1. F5 0.5-0.5\n', 0),
+        ("x.pgn", '[Event "x"]\n\n1. F5 0.5 : 0.5\n', 0),
+        ("x.pgn", '[Result "1-0 (38-26)"]\n\n1. F5 *', 12),
+        ("x.pgn", '[Result "0-1 (time)"]\n\n1. F5 *', -1),
+        ("x.sgf", "(;GM[2]RE[W+4 (30-34)];B[fe])", -4),
         ("x.pgn", '[Event "x"]\n\n1. F5 38\u201326', 12),
         ("x.pgn", '[Event "x"]\n\n1. F5 26:38', -12),
         ("x.pgn", '[Event "x"]\n\n1. F5 W+R', -1),
@@ -106,7 +111,10 @@ def test_two_dashes_after_moves_may_be_left_out() -> None:
     ],
 )
 def test_a_claimed_result_is_read_in_every_form_and_format(name: str, text: str, result: int | None) -> None:
-    assert next(parse_games(text.encode(), name)).result == result
+    complaints: list[str] = []
+    games = [*parse_games(text.encode(), name, complaints.append)]
+    assert games[0].result == result
+    assert not complaints
 
 
 @pytest.mark.parametrize("side", ["Black to move", "black to play", "White To Move", "White to move."])

@@ -93,6 +93,8 @@ READ: tuple[tuple[str, str | bytes, str], ...] = (
     # SGF, GGF, WTHOR
     ("x.sgf", SGF + SGF, "f5d6c5 f5d6c5"),
     ("x.sgf", "(;GM[2];B[fe](;W[df];B[ce])(;W[ff];B[ef]))", "f5d6c5"),
+    ("x.sgf", "(;GM[2]RU[WOF 1977, 8 x 8];B[fe])", "f5"),
+    ("x.pgn", '[Variant "Othello 8x8"]\n\n1. F5', "f5"),
     ("x.ggf", f"2{GGF}{GGF}\n1 {GGF}", "f5d6c5 f5d6c5 f5d6c5"),
     ("x.ggf", GGF.replace("TY[8]", "TY[s8r20]KM[1.5]TI[15:00//02:00]"), "f5d6c5"),
     ("x.wtb", wtb(2), "f5d6c5 f5d6c5"),
@@ -116,6 +118,15 @@ REFUSED: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.txt", "f5d6c5\n".encode("utf-16"), "UTF-16"),
     ("x.pgn", '["f5", "d6"]', "expected tags"),
     ("x.pgn", '[Event "a"]\n\n1. F5 D6 33', "33"),
+    *[
+        ("x.pgn", f'[Black "Ann"]\n\n{text}', "expected tags")
+        for text in ("[1. F5 D6 2. C5]", "[f5] [d6] [c5]", "[ F5 D6 ]")
+    ],
+    *[
+        ("x.pgn", f'[Variant "{name}"]\n\n1. F5', "another game")
+        for name in ("Flipello10", "Octagon Flipello", "Grand Othello", "Othello 6x6", "Antiflipello")
+    ],
+    ("x.txt", "[f5][d6][c3]", "expected tags"),
     ("x.json", '{"moves": ["f5", "d6", "zz"]}', "zz"),
     ("x.json", '{"kifu": "f5 d6 zz"}', "zz"),
     ("x.json", '{"kifu": ["f5d6", "c5zz"]}', "zz"),
@@ -185,3 +196,9 @@ def test_moves_in_commands_and_requests_are_read_like_files(text: str, tmp_path:
     dialogue = Dialogue()
     assert dialogue.both(f"load {tmp_path / 'x.txt'}") == ("", "")
     assert moves_text(dialogue.session.game.moves) == "f5d6c5"
+
+
+@pytest.mark.parametrize("tag", ['[White-Elo "1500"]', '[White.Elo "1500"]', '[White Elo "1500"]', "[White-Elo 1500]"])
+def test_a_tag_of_another_name_is_no_player(tag: str) -> None:
+    [game] = parse_games(f'{tag}\n[Black "Ann"]\n\n1. F5 D6 *'.encode(), "x.pgn")
+    assert (game.record.black, game.record.white) == ("Ann", "")
