@@ -342,7 +342,7 @@ def test_a_task_that_would_start_over_gets_a_guest_thread() -> None:
 # Idle threads, and several
 
 
-def test_a_short_search_of_a_job_is_a_guest_of_an_analysis() -> None:
+def test_a_search_of_a_job_is_a_guest_of_an_analysis_that_was_charged_more() -> None:
     """Otherwise each search of a job would wait for a turn, which is a minute long at last."""
     schedule = ThreadSchedule(2)
     old, move = long("old"), long("move", Purpose.INTERACTIVE)

@@ -73,6 +73,22 @@ def test_work_of_low_weight_is_not_shut_out() -> None:
     assert min(shares) > 0.01
 
 
+@pytest.mark.parametrize("search_s", [0.02, 0.2, 0.5, 2.0])
+@pytest.mark.parametrize(("slots", "analyses"), [(1, 2), (2, 8)])
+def test_a_book_job_has_a_ninth_beside_endless_analyses_however_long_its_searches(
+    slots: int, analyses: int, search_s: float
+) -> None:
+    """It has one search after the other, and turns of old analyses last a minute."""
+    load = SimulatedLoad(slots)
+    load.endless("k", "people", analyses)
+    load.stream("book", "k", "job", lambda: search_s, purpose=Purpose.BOOK)
+    load.machine.run(300)
+    machine = load.machine
+    assert machine.by_purpose[Purpose.BOOK] / machine.busy_s == pytest.approx(1 / 9, rel=0.05)
+    # What starts over takes more than once its time, at first.
+    assert machine.lost_s / machine.busy_s < 0.07
+
+
 CLIENTS = st.lists(
     st.tuples(st.integers(0, 2), st.floats(0.01, 3), st.integers(1, 4), st.sampled_from([0.0, 0.0, 0.1])),
     min_size=1,

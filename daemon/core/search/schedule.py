@@ -28,8 +28,8 @@ clock. `scheduler` applies the instructions to threads.
 - *A task that would start over is not interrupted by short tasks.* A short task runs beside it instead, on the same
   thread, as its *guest*, until the guest is short no more. The turn of a task that would start over is as long as all
   the time it has had, so that the task ends some day.
-- *Short searches of book jobs* interrupt nobody, but are guests of analyses: a job with many of them does not wait for
-  the end of a turn with each.
+- *Searches of book jobs* are guests of analyses that were charged more, for a turn: turns of old analyses last a
+  minute, and a job has one search after the other, so that it would have no share if each waited for the end of one.
 - *Idle threads.* Tasks of `Purpose.IDLE` run on threads that no other task wants, are not charged, and are interrupted
   as soon as another task can use their threads.
 - *Nobody starves.* Every `OLDEST_EVERY`-th thread that is given out goes to the task that has waited longest, unless
@@ -294,6 +294,8 @@ class ThreadSchedule:
         """Waiting short tasks that do not go first, because their key or client is ahead of the others."""
         self._resuming: OrderedDict[Task, None] = OrderedDict()
         """Waiting tasks with a turn: they were interrupted within it, or another was interrupted for them."""
+        self._jobs: OrderedDict[Task, None] = OrderedDict()
+        """Waiting searches of book jobs, oldest first; each is in another of these too, or in none."""
         self._guests: dict[Task, Task] = {}
         """The guest on the thread of each host."""
         self._wanted = 0
@@ -337,6 +339,8 @@ class ThreadSchedule:
         task.meters = tuple(meters)
         insort(meter.queue, (-task.priority, task.order, task))
         task.lone = not task.used_s and meter.waiting == 1 and task.purpose is not Purpose.BOOK
+        if task.purpose is Purpose.BOOK:
+            self._jobs[task] = None
         if task.is_short(now):
             (self._lone if task.lone else self._short)[task] = None
         elif task.left_s > 0:
@@ -389,7 +393,7 @@ class ThreadSchedule:
         if task.purpose is Purpose.IDLE:
             del self._idle[task]
             return
-        for tasks in (self.waiting, self._lone, self._short, self._late, self._resuming):
+        for tasks in (self.waiting, self._lone, self._short, self._late, self._resuming, self._jobs):
             tasks.pop(task, None)
         self._wanted -= task.threads
         for meter in task.meters:
@@ -428,10 +432,13 @@ class ThreadSchedule:
         while self.free and self._idle and not self.waiting:
             start.append(self._start(next(iter(self._idle)), now))
         if self.waiting and not self.free:
+            if not self._coming:
+                self._seat_jobs(now, start)
             again = min(self._interrupt_for_short(now, start, interrupt), self._interrupt_for_turns(now, interrupt))
         for guest in self._guests.values():
-            if guest.is_short(now):
-                again = min(again, guest.began + SHORT_S - guest.used_s)
+            ends = guest.began + max(guest.left_s, SHORT_S - guest.used_s)
+            if now < ends:
+                again = min(again, ends)
             elif guest.interruptible and not guest.interrupted:
                 self._interrupt(guest, interrupt)
         return Instructions(start, interrupt, max(again, now + _MOMENT_S))
@@ -511,6 +518,23 @@ class ThreadSchedule:
                 self._interrupt(task, interrupt)
                 missing -= task.granted
 
+    def _seat_jobs(self, now: float, start: list[Task]) -> None:
+        """Start searches of book jobs as guests of the analyses that were charged most, if they were charged less. Adds
+        them to ``start``.
+        """
+        for task in list(islice(self._jobs, 2 * self.slots)):
+            hosts = [
+                (_lag(task, running, now) or 0.0, -order, running)
+                for order, running in enumerate(self._interruptible())
+                if running.purpose is Purpose.ANALYSIS
+                and running.host is None
+                and running not in self._guests
+                and not running.is_short(now)
+            ]
+            lag, _, host = max(hosts, default=(0.0, 0, task))
+            if lag > 0:
+                start.append(self._start(task, now, host))
+
     def _interrupt_for_short(self, now: float, start: list[Task], interrupt: list[Task]) -> float:
         """Find threads for the short tasks that go first, at most two for each search thread: interrupt running tasks,
         or start the short ones as guests of tasks that would start over.
@@ -528,7 +552,7 @@ class ThreadSchedule:
                 if running.purpose is Purpose.IDLE or running in self._guests:
                     continue
                 key, client, _ = running.meters
-                hosts = _hosts(running, task, now)
+                hosts = running.restarts and running.host is None
                 whole = hosts or not (task.purpose is Purpose.BOOK or running.is_short(now))
                 first = task.lone and running.reported and not running.used_s and client is not task.meters[1]
                 if not whole and not first:
@@ -541,7 +565,7 @@ class ThreadSchedule:
                     best, most = running, lead
             if best is None:
                 break
-            if _hosts(best, task, now):
+            if best.restarts and best.host is None:
                 start.append(self._start(_first(task, now), now, best))
             else:
                 self._interrupt(best, interrupt)
@@ -600,12 +624,6 @@ def _first(task: Task, now: float) -> Task:
     """
     first = task.meters[-1].queue[0][2]
     return first if first.is_short(now) else task
-
-
-def _hosts(running: Task, task: Task, now: float) -> bool:
-    """Return whether ``task``, which is short, may run as a guest of ``running``."""
-    beside = task.purpose is Purpose.BOOK and running.purpose is Purpose.ANALYSIS and not running.is_short(now)
-    return running.host is None and (running.restarts or beside)
 
 
 def _lag(task: Task, other: Task, now: float) -> float | None:
