@@ -269,8 +269,9 @@ class Store:
             # After `save`, whose new journal has no commands.
             self._recorder.resume(before.unfinished)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
+            thread.start()
+            self._thread = thread
 
     @property
     def damage(self) -> str:

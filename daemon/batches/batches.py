@@ -180,12 +180,12 @@ class Batches:
     # The thread
 
     def _put(self, call: Callable[[], None]) -> None:
-        self._calls.put(call)
         with self._starting:
-            begun, self._begun = self._begun, True
-        if not begun:
-            self._ended.clear()
-            begin(self._run, "batches")
+            if not self._begun:
+                self._ended.clear()
+                begin(self._run, "batches")
+                self._begun = True
+        self._calls.put(call)
 
     def _run(self) -> None:
         while not self._closing:

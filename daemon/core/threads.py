@@ -43,14 +43,27 @@ def begin(work: Callable[[], None], name: str) -> None:
     _thread.start_new_thread(run, ())
 
 
+def begin_or_do(work: Callable[[], None], name: str) -> None:
+    """Do what `begin` does, or ``work`` itself where the system has no room for another thread."""
+    try:
+        begin(work, name)
+    except RuntimeError:
+        work()
+
+
 class ThreadPool:
     """Up to ``most`` threads that do work in the order of submission. Any thread may call the methods.
 
-    Threads are started when needed and kept. Work must handle its exceptions: one that is raised ends the thread.
+    Threads are started when needed and kept. Work must handle its exceptions: one that is raised ends the thread. Where
+    the system has no room for another thread, those that there are do the work.
     """
 
-    def __init__(self, most: int, name: str, prepare: Callable[[], None] = lambda: None) -> None:
-        """``prepare`` is called by each thread before its first work."""
+    def __init__(
+        self, most: int, name: str, prepare: Callable[[], None] = lambda: None, *, begun: bool = False
+    ) -> None:
+        """``prepare`` is called by each thread before its first work. With ``begun`` one thread is started at once, so
+        that `submit` never fails.
+        """
         self._most = most
         self._name = name
         self._prepare = prepare
@@ -60,9 +73,14 @@ class ThreadPool:
         self._threads = 0
         self._idle = 0
         self._closed = False
+        if begun:
+            self._threads = 1
+            begin(self._run, name)
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do ``work`` when a thread is free; returns at once. Ignored after `close`."""
+        """Do ``work`` when a thread is free; returns at once. Ignored after `close`. Raises `RuntimeError` if there is
+        no thread and none can be started.
+        """
         with self._news:
             if self._closed:
                 return
@@ -73,7 +91,15 @@ class ThreadPool:
             if self._threads >= self._most:
                 return
             self._threads += 1
-        begin(self._run, self._name)
+        try:
+            begin(self._run, self._name)
+        except RuntimeError:
+            with self._news:
+                self._threads -= 1
+                if self._threads:
+                    return
+                self.waiting.remove(work)
+            raise
 
     def close(self) -> None:
         """Drop the work that waits, and accept no more; running work goes on."""

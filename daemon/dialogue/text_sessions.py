@@ -246,7 +246,7 @@ class TextSessions:
         self._hidden = hidden
         self._lock = threading.Lock()
         threads = ((SEARCHES, MOST_THREADS), (COUNTS, 1), (SHORT, _AT_ONCE))
-        self._pools = {work: ThreadPool(most, "text", step_back) for work, most in threads}
+        self._pools = {work: ThreadPool(most, "text", step_back, begun=True) for work, most in threads}
 
     def request(self, request: PendingRequest, line: TextLine) -> None:
         """Queue the line of a request, to be run and replied to on another thread. A request with a negative id is a

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +31,7 @@ from desdaemon.core.search import loader
 from desdaemon.core.search.scheduler import Scheduler
 from desdaemon.core.search.workers import HelperPool
 from desdaemon.core.settings import SessionSettings
-from desdaemon.core.threads import begin, step_back
+from desdaemon.core.threads import begin_or_do, step_back
 from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, build_services
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK, OPTIONS
@@ -211,7 +212,7 @@ class DaemonServer:
         self._backups.look(time.time())
         if now - self._saved >= SAVE_S and self._services.cache.changed:
             self._saved = now
-            begin(self._save_cache, "saver")
+            begin_or_do(self._save_cache, "saver")
 
     def _save_cache(self) -> None:
         try:
@@ -225,7 +226,7 @@ class DaemonServer:
         """Begin the shutdown; ``done`` is set at its end. Any thread may call it."""
         self._services.operations.closing = True
         if self._ending.acquire(blocking=False):
-            begin(self._end, "end")
+            begin_or_do(self._end, "end")
 
     def _end(self) -> None:
         self._log.info("ending")
@@ -238,9 +239,9 @@ class DaemonServer:
             time.sleep(0.01)
         for part in operations.parts.values():
             part.close()
-        jobs = threading.Thread(target=self._close_book, name="closer", daemon=True)
-        jobs.start()
-        jobs.join(JOBS_S)
+        closed = threading.Event()
+        begin_or_do(partial(self._close_book, closed), "closer")
+        closed.wait(JOBS_S)
         for request in self._sockets.in_flight():
             operations.end(request, code="shutting_down")
         self._save_cache()
@@ -248,16 +249,19 @@ class DaemonServer:
         operations.analyses.close()
         with contextlib.suppress(OSError):
             os.unlink(connection_path())  # noqa: PTH108
-        jobs.join(0.5)
+        closed.wait(0.5)
         self._sockets.stop()
         self.done.wait(1.0)
         self.done.set()
 
-    def _close_book(self) -> None:
-        if not self._jobs.close(JOBS_S):
-            self._log.warning("book jobs left behind")
-        for complaint in self._books.close():
-            self._log.warning("book", reason=complaint)
+    def _close_book(self, closed: threading.Event) -> None:
+        try:
+            if not self._jobs.close(JOBS_S):
+                self._log.warning("book jobs left behind")
+            for complaint in self._books.close():
+                self._log.warning("book", reason=complaint)
+        finally:
+            closed.set()
 
 
 def serve(settings: SessionSettings, options: ServeOptions) -> int:

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from desdaemon.core.books.jobs import BookJob, BookJobs, Result
+from desdaemon.core import threads
+from desdaemon.core.books.jobs import FAILED, BookJob, BookJobs, Result
 
 KEPT = 100
 
@@ -173,3 +174,18 @@ def test_an_error_in_a_watcher_is_reported_and_ends_no_turns(monkeypatch: pytest
     assert second.wait(10)
     assert errors == [ZeroDivisionError]
     assert (first.state, second.state) == ("done", "done")
+
+
+def test_jobs_for_which_there_is_no_thread_fail_and_hold_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = BookJobs()
+
+    def refuse(work: object, name: str) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr(threads, "begin", refuse)
+        failed = jobs.submit("book.fix", lambda job: {}, "a", writes=True)
+    assert (failed.state, failed.error) == (FAILED, "Cannot allocate memory: try later")
+    job = jobs.submit("book.fix", lambda job: {"n": 1}, "a", writes=True)
+    assert job.wait(60)
+    assert job.result["n"] == 1

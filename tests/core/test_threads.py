@@ -73,3 +73,26 @@ def test_after_its_end_a_pool_begins_nothing(monkeypatch: pytest.MonkeyPatch) ->
     pool.submit(lambda: pytest.fail("begun after the end"))
     for thread in machine.begun:
         thread()
+
+
+def test_work_without_any_thread_is_refused_and_with_one_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system without memory starts no thread."""
+    none, one, done = ThreadPool(2, "none"), ThreadPool(2, "one", begun=True), threading.Event()
+
+    def refuse(work: Callable[[], None], name: str) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "begin", refuse)
+    with pytest.raises(RuntimeError):
+        none.submit(done.set)
+    assert not none.waiting
+    hold = threading.Event()
+    one.submit(hold.wait)
+    one.submit(done.set)
+    assert not done.is_set()
+    hold.set()
+    assert done.wait(60)
+    monkeypatch.undo()
+    done.clear()
+    none.submit(done.set)
+    assert done.wait(60)

@@ -232,6 +232,15 @@ class BookJob:
         self.result.setdefault("job", self.id)
         self.end(state)
 
+    def refuse(self, error: Exception) -> None:
+        """Fail the job, which has not begun, with ``error``."""
+
+        def work(job: BookJob) -> Result:
+            raise error
+
+        self._work = work
+        self.run()
+
     def end(self, state: str) -> None:
         """Set the final state, `DONE`, `CANCELLED` or `FAILED`, and call the watchers."""
         self.state = state
@@ -383,9 +392,17 @@ class BookJobs:
         self.on_change(job)
 
     def _begin(self, job: BookJob) -> None:
+        """Run a job on a thread of its own. Those for which the system has no thread fail, and the next one begins."""
         from desdaemon.core.threads import begin
 
-        begin(partial(self._run, job), f"job-{job.id}")
+        following: BookJob | None = job
+        while following is not None:
+            try:
+                begin(partial(self._run, following), f"job-{following.id}")
+                return
+            except RuntimeError as error:
+                following.refuse(error)
+                following = self._following(following)
 
     def _run(self, job: BookJob) -> None:
         try:
@@ -393,11 +410,15 @@ class BookJobs:
             job.run()
         finally:
             # Also after an error in a watcher, which must not end the turns of others.
-            with self._lock:
-                number = self._turns.ended(job.id)
-                following = self._jobs[number] if number is not None else None
+            following = self._following(job)
             if following is not None:
                 self._begin(following)
+
+    def _following(self, job: BookJob) -> BookJob | None:
+        """End the turn of a job. Returns the job whose turn begins, if there is one."""
+        with self._lock:
+            number = self._turns.ended(job.id)
+            return self._jobs[number] if number is not None else None
 
     def listed(self) -> list[BookJob]:
         """Return all listed jobs, the first submitted first: jobs on the book that wait or run, the last `KEPT` that

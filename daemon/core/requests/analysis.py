@@ -89,7 +89,7 @@ class AnalysisService:
         self.health = health
         self.level = level
         self.deterministic = deterministic
-        self._preparer = ThreadPool(1, "questions")
+        self._preparer = ThreadPool(1, "questions", begun=True)
         self._reader: LineReader | None = None
         """The compiled reader of lists, for the preparer's thread."""
         self._with_partials: set[PendingAnalysis] = set()
@@ -136,8 +136,12 @@ class AnalysisService:
             self._with_partials.add(analysis)
             if self._pulsing:
                 return
+            try:
+                begin(self._send_partials, "partials")
+            except RuntimeError:
+                self._with_partials.discard(analysis)
+                raise
             self._pulsing = True
-        begin(self._send_partials, "partials")
 
     def _send_partials(self) -> None:
         while True:

@@ -61,8 +61,8 @@ class BookOperations:
         self._health = health
         self._looks = Looks(books)
         self._hidden = hidden
-        self.lookers = ThreadPool(1, "looks")
-        self.commanders = ThreadPool(1, "commands")
+        self.lookers = ThreadPool(1, "looks", begun=True)
+        self.commanders = ThreadPool(1, "commands", begun=True)
 
     def status(self) -> Data:
         """Return the book's part of the reply to `status`."""

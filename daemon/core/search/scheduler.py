@@ -120,8 +120,12 @@ class Scheduler:
         if instructions.again < self._again:
             self._again = instructions.again
             if not self._clocked:
-                self._clocked = True
-                begin(self._look_again, "scheduler")
+                try:
+                    begin(self._look_again, "scheduler")
+                    self._clocked = True
+                except RuntimeError:
+                    # Without memory for a thread: until there is some, turns end with the next event.
+                    self._again = math.inf
             else:
                 self._news.notify()
         return instructions

@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -116,7 +116,9 @@ class Work(Task):
 
 
 class SearchThreads:
-    """The search threads, started on demand; each runs one turn of a `Work` at a time. Any thread may call `put`."""
+    """The search threads, the first started at once, the others on demand; each runs one turn of a `Work` at a time.
+    Any thread may call `put`.
+    """
 
     def __init__(self, scheduler: Scheduler, engines: EnginePool) -> None:
         self.scheduler = scheduler
@@ -126,6 +128,7 @@ class SearchThreads:
         self._free = 0
         """Number of threads that wait for work."""
         self._local = threading.local()
+        begin(self._run, "search")
 
     def put(self, work: Work) -> None:
         """Have a search thread run a turn of ``work``; returns at once. If the calling thread is a search thread that
@@ -141,7 +144,9 @@ class SearchThreads:
             if self._free >= len(self._waiting):
                 self._lock.notify()
                 return
-        begin(self._run, "search")
+        # Where the system has no room for another thread, those that there are take it.
+        with contextlib.suppress(RuntimeError):
+            begin(self._run, "search")
 
     def _run(self) -> None:
         step_back()
@@ -180,7 +185,7 @@ class HelperPool:
         """Return how many helpers a search with up to ``threads`` threads (0: all) can have besides its own thread."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
-    @contextmanager
+    @contextlib.contextmanager
     def helped(self, engine: LoadedEngine, threads: int, key: Hashable) -> Iterator[Callable[[], None] | None]:
         """Return a context manager: within the block idle threads may join a search on ``engine``, up to ``threads`` in
         all (0: all).
