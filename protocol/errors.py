@@ -25,13 +25,15 @@ class Unfinished(BadInput):
 
 def lacking(error: Exception) -> str:
     """Return what the system has too little of for now, by ``error``, and what to do; "" if that is not the error."""
-    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _WITHOUT_MEMORY):
-        number = errno.ENOMEM
-    elif isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-        number = error.errno
-    else:
-        return ""
-    return f"{os.strerror(number)}: try later"
+    each: BaseException | None = error
+    # Libraries that cannot load their own parts raise errors of theirs from it.
+    while each is not None:
+        if isinstance(each, MemoryError) or any(sign in str(each) for sign in _WITHOUT_MEMORY):
+            return f"{os.strerror(errno.ENOMEM)}: try later"
+        if isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            return f"{os.strerror(each.errno)}: try later"
+        each = each.__cause__ or each.__context__
+    return ""
 
 
 def not_installed(error: Exception) -> str:

@@ -60,6 +60,8 @@ def program() -> NoReturn:
     The interpreter is not shut down first, unless threads that are not daemonic are left. During a shutdown a daemonic
     thread might wake up and use freed memory, or abort inside the compiler.
     """
+    # The threads of numpy's library are for nothing here; where it cannot start them it interrupts the process.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         sys.exit(status)

@@ -97,7 +97,7 @@ class CassioDialect(LineDialect):
             self._failed(command, f"{command}: cannot search: {error}")
         except Abandoned:
             return
-        except (MemoryError, OSError) as error:
+        except (MemoryError, OSError, ImportError) as error:
             self._failed(command, f"{command}: {passing_lack(error)}")
         except Exception as error:
             self._failed(

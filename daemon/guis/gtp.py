@@ -428,7 +428,7 @@ class GtpDialect(LineDialect):
             pass
         except (EngineFailure, GtpError) as error:
             self.output.error(f"{request.command}: {error}")
-        except (MemoryError, OSError) as error:
+        except (MemoryError, OSError, ImportError) as error:
             self.output.error(f"{request.command}: {passing_lack(error)}")
         except Exception:
             self._confess(request.command)

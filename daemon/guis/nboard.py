@@ -120,7 +120,7 @@ class NBoardDialect(LineDialect):
             self.say("status")
         except EngineFailure as error:
             self.refuse(f"{word}: cannot search: {error}")
-        except (MemoryError, OSError) as error:
+        except (MemoryError, OSError, ImportError) as error:
             self.refuse(f"{word}: {passing_lack(error)}")
         except Exception as error:
             self.refuse(f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}")

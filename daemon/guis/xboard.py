@@ -124,7 +124,7 @@ class XBoardDialect(LineDialect):
             return
         except EngineFailure as error:
             self.say(f"tellusererror cannot search: {error}")
-        except (MemoryError, OSError) as error:
+        except (MemoryError, OSError, ImportError) as error:
             self.say(f"tellusererror {passing_lack(error)}")
         except Exception as error:
             self._confess(line, error)

@@ -421,12 +421,13 @@ def wait(spec: Spec, look: Callable[[], None]) -> None:
     """
     if spec.name in _loaded:
         return
-    failures: list[LibraryError] = []
+    failures: list[Exception] = []
 
     def work() -> None:
         try:
             load(spec)
-        except LibraryError as error:
+        except Exception as error:
+            # Without memory the compiler's own library is not found.
             failures.append(error)
 
     loading = threading.Thread(target=work, name="loading", daemon=True)

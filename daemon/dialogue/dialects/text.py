@@ -114,8 +114,11 @@ class TextDialect(CommandContext):
             self._engine_failed(error)
         except MemoryError as error:
             self._refused(line, f"{quoted(line.text)}: not enough memory: {error}" if str(error) else lacking(error))
-        except Exception:
-            self._confess(line.text)
+        except Exception as error:
+            if reason := lacking(error):
+                self._refused(line, reason)
+            else:
+                self._confess(line.text)
 
     def _dispatch(self, line: TextLine) -> None:
         command = line.command
