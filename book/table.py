@@ -108,6 +108,10 @@ class BookTable(TableMemory):
         """The `context` for a kernel that reads or changes ``rows``, and reads those that they lead to."""
         return self.context
 
+    def held(self, rows: Rows) -> Rows:
+        """The rows, ascending, that kernels may be given for the same positions."""
+        return rows
+
     def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
         """Return a new table of the rows that are not ``marked``, in order, with game results but no path counts."""
         self.need_all()

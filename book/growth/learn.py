@@ -212,7 +212,8 @@ def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: Progr
     than ``depth`` moves from the initial position count.
     """
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
-    found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), progress)[:, 0].tolist()
+    held = book.table.held(np.array(sorted(rows), np.int64))
+    found: list[int] = book.faults_among(held, progress)[:, 0].tolist()
     return found
 
 
@@ -274,7 +275,8 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> Sear
     player, opponent, expected, remaining = start
     while True:
         p, o, _ = table.canonical(player, opponent)
-        if table.find_canonical(p, o) >= 0 or 64 - (p | o).bit_count() < 60 - window.depth:
+        # Lines run in several threads: `find` changes nothing, whatever the table.
+        if table.find(p, o) >= 0 or 64 - (p | o).bit_count() < 60 - window.depth:
             return entries
         if not table.moves(p, o):
             if not table.moves(o, p):
@@ -356,10 +358,12 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
         rounds.rounds = 1
         visited = list(rounds.seen(walk(book, root, window)))
         rows = set(_bad_leaves(book, visited, window.depth, rounds.progress))
+        lower = set()
         for visit in visited:
             entry = book.table.entry(visit.row)
             if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
-                rows.add(visit.row)
+                lower.add(visit.row)
+        rows.update(book.table.held(np.array(sorted(lower), np.int64)).tolist())
         _search_leaves(rounds, sorted(rows), level)
 
     return rounds.outcome(work)

@@ -65,6 +65,10 @@ class PackedTable(BookTable):
         self.sound()
         return self._context_at
 
+    def held(self, rows: Rows) -> Rows:
+        keys = np.array([self.entry(row)[:2] for row in rows.tolist()], np.uint64).reshape(-1, 2)
+        return np.sort(self.find_many(keys))
+
     def gathered(self, progress: ProgressCallback = no_progress) -> BookTable:
         table = BookTable()
         table.reserve(self.positions)

@@ -66,6 +66,24 @@ def test_every_command_that_searches_makes_the_book_of_one_thread(cluster: Clust
     assert after["two"] > before["two"] + 50
 
 
+@pytest.mark.needs("book.packed")
+def test_a_cluster_learns_over_a_packed_book_as_one_thread_over_the_book_itself(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    whole, packed = tmp_path / "base.book", tmp_path / "base.packed"
+    made = run(given=f"book new 4 8\nbook deviate 2 4\nbook save {whole}\nbook export {packed}\nquit\n")
+    assert made.returncode == 0, made.stderr
+    exports = []
+    for base, options in ((whole, ("-book-tasks", "1")), (packed, ("-cluster", str(cluster.file)))):
+        above, text = base.with_suffix(".overlay"), base.with_suffix(".txt")
+        learned = f"book load {base} --overlay {above}\nbook learn 9 3 6 3 4\nbook export {text}\nquit\n"
+        done = run("-verbose", "0", *options, given=learned)
+        assert done.returncode == 0, done.stderr
+        exports.append(sorted(text.read_bytes().splitlines()))
+    assert exports[1] == exports[0]
+    assert len(exports[0]) > 100
+
+
 @pytest.mark.slow
 def test_book_jobs_of_a_servers_clients_search_on_the_cluster_and_their_analyses_do_not(
     cluster: Cluster, by_one_thread: bytes, tmp_path: Path
