@@ -10,15 +10,32 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.spelling import plural
 
-from .measures import BESIDE, Line, Measure, compared, measured, mobilities, taken
+from .measures import BESIDE, Line, Measure, compared, free_moves, frees, measured, mobilities, rooms, taken, walls
 from .weights import STAGES, WEIGHTS
 
 LEAST = 0.3
 """Discs that a difference must explain to be told."""
-THIN = {"wall": 4, "quiet": 2, "early": 6, "turns": 3}
+THIN = {"room": 1.5, "wall": 1.5, "quiet": 2, "free": 0.4, "early": 6, "turns": 3}
 """Differences below these are too small for anybody to see a reason in them, whatever they explain."""
 MOST = 5
 """Most reasons of a move."""
+
+
+REGION = 6
+"""Most squares of a region that are named."""
+ROW = 3
+"""Least discs of a row, a column or a diagonal that are named together."""
+ROWS = tuple(
+    sum(1 << start + step * k for k in range(length))
+    for starts in (
+        [(8 * k, 1, 8) for k in range(8)],
+        [(k, 8, 8) for k in range(8)],
+        [(k, 9, 8 - k) for k in range(6)] + [(8 * k, 9, 8 - k) for k in range(1, 6)],
+        [(k, 7, k + 1) for k in range(2, 8)] + [(8 * k + 7, 7, 8 - k) for k in range(1, 6)],
+    )
+    for start, step, length in starts
+)
+"""Masks of the rows, the columns, and the diagonals of three squares and more."""
 
 
 class Reason(NamedTuple):
@@ -85,9 +102,11 @@ def reasons(position: Position, played: Sequence[int], best: Sequence[int]) -> l
         more = other.balance - own.balance
         discs = weights[kind] * more
         if discs >= LEAST and abs(more) >= THIN.get(kind, 0):
-            text = sentence(Told(they, line, best_line, own, other))
+            told = Told(they, line, best_line, own, other)
+            text = sentence(told)
             if text:
-                squares = tuple(map(_name, own.squares or other.squares))
+                named = SQUARES[kind](told) if kind in SQUARES else own.squares or other.squares
+                squares = tuple(map(_name, named))
                 text = f"{text[0].upper()}{text[1:]}."
                 found.append(Reason(kind, round(discs, 2), text, own[:2], other[:2], squares))
     return sorted(found, key=lambda reason: -reason.discs)[:MOST]
@@ -146,14 +165,40 @@ def _squares(count: float) -> str:
     return f"{count:g} such square{'s' * (count > 1)}" if count else "none"
 
 
-def _moves(told: Told) -> str:
-    here, there = mobilities(told.played), mobilities(told.best)
+class Widest(NamedTuple):
+    """Where the lines differ the most in what is counted after each step: up to there, and the counts."""
+
+    ply: int
+    way: str
+    own: int
+    other: int
+    best_way: str
+    best_own: int
+    best_other: int
+
+
+def _widest(told: Told, counted: Callable[[Line], list[tuple[int, int]]], *, less: bool = False) -> Widest:
+    """Return where the mover's balance falls behind that of the best line the most; with ``less`` it should be low."""
+    here, there = counted(told.played), counted(told.best)
     gaps = [(best[0] - best[1]) - (own[0] - own[1]) for own, best in zip(here, there, strict=True)]
-    ply = max(range(len(gaps)), key=gaps.__getitem__)
-    (own, others), (better, worse) = here[ply], there[ply]
+    ply = (min if less else max)(range(len(gaps)), key=gaps.__getitem__)
+    return Widest(ply + 1, _way(told.played, ply + 1), *here[ply], _way(told.best, ply + 1), *there[ply])
+
+
+def _moves(told: Told) -> str:
+    at = _widest(told, mobilities)
     return (
-        f"after {_way(told.played, ply + 1)} {told.they} has {plural(others, 'move')} and you {own}; after "
-        f"{_way(told.best, ply + 1)} instead, {told.they} would have {worse} and you {better}"
+        f"after {at.way} {told.they} has {plural(at.other, 'move')} and you {at.own}; after {at.best_way} instead, "
+        f"{told.they} would have {at.best_other} and you {at.best_own}"
+    )
+
+
+def _room(told: Told) -> str:
+    at = _widest(told, rooms)
+    return (
+        f"room: after {at.way} {told.they} has {plural(at.other, 'empty square')} beside your discs and you {at.own} "
+        f"beside {told.they}'s; after {at.best_way} instead, {told.they} would have {at.best_other} and you "
+        f"{at.best_own}. Such squares become moves"
     )
 
 
@@ -167,13 +212,12 @@ def _opens(told: Told) -> str:
 
 
 def _wall(told: Told) -> str:
-    here, there = told.here, told.there
-    if here.own <= there.own:
+    at = _widest(told, walls, less=True)
+    if at.own <= at.best_own:
         return ""
     return (
-        f"a wall: after {_way(told.played, here.ply)} {here.own:g} of your discs border on empty squares and "
-        f"{here.other:g} of {told.they}'s; after {_way(told.best, there.ply)} instead, {there.own:g} and "
-        f"{there.other:g}. There {told.they} finds moves"
+        f"a wall: after {at.way} {at.own} of your discs border on empty squares and {at.other} of {told.they}'s; after "
+        f"{at.best_way} instead, {at.best_own} and {at.best_other}. There {told.they} finds moves"
     )
 
 
@@ -206,12 +250,31 @@ def _times(count: float) -> str:
 
 
 def _free(told: Told) -> str:
-    here, there = told.here, told.there
+    at = _widest(told, frees)
+    played, best = (_free_at(line, at.ply) for line in (told.played, told.best))
     return (
-        f"after {_way(told.played, 2)} {told.they} has {plural(int(here.other), 'free move')} and you "
-        f"{here.own:g}; after {_way(told.best, 2)} instead, {told.they} would have {there.other:g} and you "
-        f"{there.own:g}. A free move opens nothing, and spares a worse one"
+        f"after {at.way} {told.they} has {plural(at.other, 'free move')}{_among(played[1])} and you {at.own}"
+        f"{_among(played[0])}; after {at.best_way} instead, {told.they} would have {at.best_other}{_among(best[1])} "
+        f"and you {at.best_own}{_among(best[0])}. A free move opens nothing, and spares a worse one"
     )
+
+
+def _free_at(line: Line, ply: int) -> tuple[list[int], list[int]]:
+    """Return the free moves of the mover and of the other side after a ply of a line."""
+    step = line.steps[ply - 1]
+    return list(rules.squares(free_moves(step.own, step.other))), list(rules.squares(free_moves(step.other, step.own)))
+
+
+def _among(squares: Sequence[int]) -> str:
+    """Return the squares in brackets, of many the first."""
+    names = ", ".join(map(_name, squares[:MOST]))
+    return f" ({names}{', ...' if len(squares) > MOST else ''})" if names else ""
+
+
+def _free_squares(told: Told) -> list[int]:
+    """Return the free moves that the other side has, without any those that the mover would have."""
+    ply = _widest(told, frees).ply
+    return _free_at(told.played, ply)[1] or _free_at(told.best, ply)[0]
 
 
 def _pass(told: Told) -> str:
@@ -240,7 +303,7 @@ def _early(told: Told) -> str:
 
 def _last(told: Told) -> str:
     here, there = told.here, told.there
-    where = f", one of them {_names(here.squares)}," if here.squares else ""
+    where = f", one of them {_names(here.squares)}," if 0 < len(here.squares) <= REGION else ""
     return (
         f"after {told.move} {told.they} moves last in {plural(int(here.other), 'region')} of empty squares{where} and "
         f"you in {here.own:g}; after {told.instead} instead, {told.they} would in {there.other:g} and you in "
@@ -261,15 +324,36 @@ def _turns(told: Told) -> str:
 
 
 def _exchanged(told: Told) -> Iterator[str]:
-    """Yield which squares the other side gets that the mover would get after the best move, and the passes it costs."""
-    theirs = [step.move for step in told.played.steps if not step.mine and step.move != rules.PASS]
-    ours = {step.move for step in told.best.steps if step.mine}
-    lost = [square for square in theirs if square in ours]
+    """Yield which squares the other side gets that the mover would get after the best move, the passes it costs, and
+    where the discs are that change hands.
+    """
+    lost, row = _lost(told), _lost_row(told)
     if lost:
-        yield f"{told.they} gets {_names(lost)}, which you would get after {told.instead}"
+        yield f"{told.they} gets {_names(lost)}, where you would play instead"
     passes, fewer = (sum(s.mine and s.move == rules.PASS for s in line.steps) for line in (told.played, told.best))
     if passes > fewer:
         yield f"you pass {_times(passes)}, after {told.instead} {_times(fewer)}"
+    if row:
+        yield f"{told.they} ends with {_names(row)}, which would be yours"
+
+
+def _lost(told: Told) -> list[int]:
+    """Return the squares where the other side plays, and the mover would in the best line."""
+    ours = {step.move for step in told.best.steps if step.mine}
+    return [step.move for step in told.played.steps if not step.mine and step.move in ours - {rules.PASS}]
+
+
+def _lost_row(told: Told) -> list[int]:
+    """Return the discs of a row, a column or a diagonal that are the other side's at the end, and would be the mover's
+    after the best move: the most that lie in one, or all of them if they are few.
+    """
+    lost = told.played.steps[-1].other & told.best.steps[-1].own
+    row = max((lost & row for row in ROWS), key=int.bit_count)
+    return list(rules.squares(row if row.bit_count() >= ROW else lost if lost.bit_count() <= ROW + 1 else 0))
+
+
+def _turns_squares(told: Told) -> list[int]:
+    return list(dict.fromkeys([*_lost(told), *_lost_row(told)]))
 
 
 SENTENCES: dict[str, Callable[[Told], str]] = {
@@ -277,6 +361,7 @@ SENTENCES: dict[str, Callable[[Told], str]] = {
     "x-square": _beside("X-square"),
     "c-square": _beside("C-square"),
     "moves": _moves,
+    "room": _room,
     "opens": _opens,
     "wall": _wall,
     "taken": _taken,
@@ -289,3 +374,5 @@ SENTENCES: dict[str, Callable[[Told], str]] = {
     "turns": _turns,
 }
 """The sentence of each kind."""
+SQUARES: dict[str, Callable[[Told], list[int]]] = {"free": _free_squares, "turns": _turns_squares}
+"""The squares that a sentence is about, where it takes both lines to find them."""

@@ -169,8 +169,34 @@ def mobilities(line: Line) -> list[tuple[int, int]]:
     ]
 
 
-def _moves(line: Line) -> Measure:
-    counts = mobilities(line)
+def rooms(line: Line) -> list[tuple[int, int]]:
+    """Return the numbers of empty squares beside discs of the other side, for both sides, after each step that is
+    looked at: where moves may come up.
+    """
+    return [
+        ((around(step.other) & step.empty).bit_count(), (around(step.own) & step.empty).bit_count())
+        for step in line.near
+    ]
+
+
+def walls(line: Line) -> list[tuple[int, int]]:
+    """Return the numbers of both sides' discs that border on empty squares, after each step that is looked at."""
+    rims = [around(step.empty) for step in line.near]
+    return [
+        ((step.own & rim).bit_count(), (step.other & rim).bit_count())
+        for step, rim in zip(line.near, rims, strict=True)
+    ]
+
+
+def frees(line: Line) -> list[tuple[int, int]]:
+    """Return the numbers of both sides' free moves after each step that is looked at."""
+    return [
+        (free_moves(step.own, step.other).bit_count(), free_moves(step.other, step.own).bit_count())
+        for step in line.near
+    ]
+
+
+def _mean(counts: list[tuple[int, int]]) -> Measure:
     return Measure(sum(own for own, _ in counts) / len(counts), sum(other for _, other in counts) / len(counts))
 
 
@@ -179,12 +205,6 @@ def _opened(line: Line) -> Measure:
     first = line.steps[0]
     new = rules.legal_moves(first.other, first.own) & ~rules.legal_moves(line.other, line.own)
     return Measure(0, new.bit_count(), tuple(rules.squares(new)), 1)
-
-
-def _frontier(line: Line) -> Measure:
-    last = line.near[-1]
-    rim = around(last.empty)
-    return Measure((last.own & rim).bit_count(), (last.other & rim).bit_count(), ply=len(line.near))
 
 
 def _taken_away(line: Line) -> Measure:
@@ -235,13 +255,6 @@ def free_moves(player: int, opponent: int) -> int:
     return found
 
 
-def _free(line: Line) -> Measure:
-    """Count both sides' free moves after the other side's reply, and name the mover's."""
-    step = line.steps[min(1, len(line.steps) - 1)]
-    own = free_moves(step.own, step.other)
-    return Measure(own.bit_count(), free_moves(step.other, step.own).bit_count(), tuple(rules.squares(own)), 2)
-
-
 def _passes(line: Line) -> Measure:
     found = [(step.mine, ply) for ply, step in enumerate(line.near, 1) if step.move == rules.PASS]
     own = sum(mine for mine, _ in found)
@@ -289,13 +302,14 @@ MEASURES = {
     "corner": _corners,
     "x-square": lambda line: _beside(line, True),
     "c-square": lambda line: _beside(line, False),
-    "moves": _moves,
+    "moves": lambda line: _mean(mobilities(line)),
+    "room": lambda line: _mean(rooms(line)),
     "opens": _opened,
-    "wall": _frontier,
+    "wall": lambda line: _mean(walls(line)),
     "taken": _taken_away,
     "quiet": _openness,
     "wedge": _wedges,
-    "free": _free,
+    "free": lambda line: _mean(frees(line)),
     "pass": _passes,
     "early": _discs,
     "last": _last,

@@ -42,7 +42,7 @@ PULL = 100.0
 PLIES = range(6, 56)
 
 SIGNS = {
-    "corner": 1, "x-square": -1, "c-square": -1, "moves": 1, "opens": 1, "wall": -1, "taken": 1, "quiet": -1,
+    "corner": 1, "x-square": -1, "c-square": -1, "moves": 1, "room": 1, "opens": 1, "wall": -1, "taken": 1, "quiet": -1,
     "wedge": 1, "free": 1, "pass": -1, "early": -1, "last": 1, "turns": 1,
 }  # fmt: skip
 """Whether more of what is counted is good or bad for a side."""

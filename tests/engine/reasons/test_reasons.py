@@ -53,6 +53,12 @@ CASES = {
         "After f3 e3 White has 9 moves and you 8; after e3 f3 instead, White would have 8 and you 9.",
         ((8.0, 8.5), (10.0, 9.0), ()),
     ),
+    "room": (
+        (SMALL, "g4c3", "d2d1"),
+        "Room: after g4 c3 White has 15 empty squares beside your discs and you 13 beside White's; after d2 d1 "
+        "instead, White would have 11 and you 16. Such squares become moves.",
+        ((12.0, 15.5), (13.5, 14.0), ()),
+    ),
     "opens": (
         (board(r3="----X---", r4="---XOO--", r5="--XOOX--", r6="--OO----"), "e6f7", "d3f6"),
         "E6 lets White move to f3 and f7, where White could not move before; White's best answer is there, f7; d3 "
@@ -63,7 +69,7 @@ CASES = {
         (SMALL, "g4c3", "d2d1"),
         "A wall: after g4 c3 7 of your discs border on empty squares and 5 of White's; after d2 d1 instead, 3 and 9. "
         "There White finds moves.",
-        ((7, 5), (3, 9), ()),
+        ((7.5, 4.0), (5.0, 6.5), ()),
     ),
     "taken": (
         (SMALL, "c2d2", "d2d1"),
@@ -83,9 +89,9 @@ CASES = {
     ),
     "free": (
         (board(r3="----X---", r4="---XOO--", r5="--XXOO--", r6="---O-O--"), "e6d7", "f3c4"),
-        "After e6 d7 White has 0 free moves and you 0; after f3 c4 instead, White would have 0 and you 1. A free move "
-        "opens nothing, and spares a worse one.",
-        ((0, 0), (1, 0), ("b3",)),
+        "After e6 d7 White has 0 free moves and you 0; after f3 c4 instead, White would have 0 and you 1 (b3). A free "
+        "move opens nothing, and spares a worse one.",
+        ((0, 0), (0.5, 0), ("b3",)),
     ),
     "pass": (
         (END, "f1d8b8e8pag1", "e8g1f1d8b8"),
@@ -106,9 +112,9 @@ CASES = {
     ),
     "turns": (
         ("OXXXXXXXOOOOOOX-OOOXOXXXOXOOXXXXOXOXOOXXOXXXOOXXOXXOOO--OOOOOO-- O", "h7h8h2g8g7", "h2g8h8pah7g7"),
-        "After h7 Black gets h8, which you would get after h2; counted to the end, Black turns 3 discs and you 5; "
-        "after h2 instead, Black would turn 3 and you 9.",
-        ((5, 3), (9, 3), ()),
+        "After h7 Black gets h8, where you would play instead; Black ends with h3, h4, h5, h6, h7 and h8, which would "
+        "be yours; counted to the end, Black turns 3 discs and you 5; after h2 instead, Black would turn 3 and you 9.",
+        ((5, 3), (9, 3), ("h8", "h3", "h4", "h5", "h6", "h7")),
     ),
 }
 """A board, the line played and the best one for each kind of reason; what it says, and what it counts."""
@@ -137,7 +143,7 @@ def test_no_reason_speaks_against_the_better_line(only: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "played", "best"),
-    [("wall", "f3e3", "e3f3"), ("early", "f3e3", "e3f3"), ("quiet", "f3e3", "e2c2")],
+    [("wall", "f3e3", "c2d2"), ("room", "f3e3", "g4c3"), ("early", "f3e3", "e3f3"), ("quiet", "f3e3", "e2c2")],
 )
 def test_a_difference_that_nobody_would_see_is_no_reason(only: str, played: str, best: str) -> None:
     here, there = compared(parse_board(SMALL), parse_moves(played), parse_moves(best))
@@ -146,17 +152,21 @@ def test_a_difference_that_nobody_would_see_is_no_reason(only: str, played: str,
 
 
 @pytest.mark.parametrize("kind", ["turns"])
-def test_a_count_to_the_end_names_squares_and_passes_that_the_move_costs(only: str) -> None:
+def test_a_count_to_the_end_names_squares_passes_and_discs_that_the_move_costs(only: str) -> None:
     where = "---XXXXX--XXXOOO--XXOXOOO-XOOOXOOXXOOXOOO-OOXOOO-OXOOOOOOOOOOOOO X"
     (reason,) = explain(where, "a7b6a3b4b3a2pab2b1c1paa1", "b6a7b4a3b3a2b2a1b1c1")
     assert reason.text == (
-        "After a7 White gets b6, b4 and b2, which you would get after b6; you pass twice, after b6 not at all; counted "
-        "to the end, White turns 20 discs and you 7; after b6 instead, White would turn 13 and you 6."
+        "After a7 White gets b6, b4 and b2, where you would play instead; you pass twice, after b6 not at all; White "
+        "ends with b3, b4 and b5, which would be yours; counted to the end, White turns 20 discs and you 7; after b6 "
+        "instead, White would turn 13 and you 6."
     )
+    assert reason.squares == ("b6", "b4", "b2", "b3", "b5")
     where = "X--OOO---XOXOO--XOXOXOXXOOOXXXOXOOXOXXXXXXXXXXX---XXOX----XXXX-- X"
     rest = "b7b8a8a7g8"
     (reason,) = explain(where, f"a2{rest}b1c1g7h8g1h7h6h2g2h1", f"b1c1a2{rest}g7h8g1h7h6h2g2h1")
-    assert reason.text.startswith("Counted to the end, after a2 White turns 38 discs and you 29; after b1 instead,")
+    assert reason.text.startswith(
+        "After a2 White ends with d3, c4 and c5, which would be yours; counted to the end, White turns 38 discs and"
+    )
 
 
 @pytest.mark.parametrize("kind", ["c-square"])
