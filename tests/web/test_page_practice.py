@@ -248,6 +248,44 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         assert web.end() == 0
 
 
+REFUSES_FIRST = """{
+    const send = WebSocket.prototype.send, refused = ["hello", "book.get"];
+    WebSocket.prototype.send = function (text) {
+        const { id, op } = JSON.parse(text);
+        if (!refused.includes(op)) return send.call(this, text);
+        refused.splice(refused.indexOf(op), 1);
+        const data = JSON.stringify({ id, type: "error", error: { code: "busy", message: `${op} later` } });
+        setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
+    };
+}"""
+"""A script of the page that refuses its first greeting and its first look into the book."""
+
+
+def test_a_reloaded_page_goes_on_with_its_line_after_refusals(tmp_path: Path, chrome: Chrome) -> None:
+    """A busy server refuses what the page asks first: it asks again, and the line is not given up."""
+
+    async def talk(web: Web) -> None:
+        tab = await chrome.page(web, hints=False, level=1)
+        await tab.evaluate("void (Math.random = () => 0)")
+        await tab.click("#tab-practice")
+        await tab.click("#practice-begin")
+        await answered(tab, "f5")
+        await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
+        await tab.call("Page.addScriptToEvaluateOnNewDocument", source=REFUSES_FIRST)
+        await tab.reload()
+        await tab.until(f"window.desdaemon?.panes && {ASKED_NOW} && {MOVES} === 'f5d6'")
+        for _ in range(2):
+            await answered(tab)
+        await ended(tab)
+        assert tab.complaints == []
+        await tab.close()
+
+    path = book_file(tmp_path / "small.book")
+    with serving(tmp_path / "daemon", "-book-file", str(path)) as served, Web(tmp_path, served.ipc) as web:
+        chrome.run(talk(web))
+        assert web.end() == 0
+
+
 def test_a_reloaded_page_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -> None:
     """One that is being asked, and one at its end, with the mistakes that were made."""
 

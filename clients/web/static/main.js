@@ -23,7 +23,7 @@ import { choose, chosen, sideName, t } from "./view/texts.js";
 import { Hints } from "./engine/hints.js";
 import { Player } from "./engine/player.js";
 import { Review } from "./engine/review.js";
-import { Socket } from "./engine/socket.js";
+import { AGAIN_MS, Socket } from "./engine/socket.js";
 import { Teacher } from "./engine/teacher.js";
 
 /** By symmetry in use: the one that shows the board turned another quarter to the right. */
@@ -330,7 +330,10 @@ export class App {
       await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello), this.panes.played.greet(hello)]);
       this.greeted = true;
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code !== "connection_lost") this.complain(refusal);
+      const { code, passing } = /** @type {any} */ (refusal);
+      if (code === "connection_lost") return;
+      this.complain(refusal);
+      if (passing) setTimeout(() => this.socket.connected && !this.greeted && this.connection(true), AGAIN_MS);
     }
   }
 

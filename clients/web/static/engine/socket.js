@@ -5,6 +5,8 @@ import { Teller } from "../model/teller.js";
 /** Operations that change nothing and are repeated after a loss of the connection. */
 const REPEATABLE = /^(ping|hello|status|analyze|legal|book\.get|games\.get|people\.get|explain|jobs|web\..*)$/;
 const PAUSES_MS = [100, 250, 500, 1000, 2000];
+/** Milliseconds after which a request is tried again that was refused for the moment. */
+export const AGAIN_MS = 2000;
 
 /** An error reply; `code` is one of the protocol's. */
 export class Refusal extends Error {
@@ -13,6 +15,11 @@ export class Refusal extends Error {
     super(error.message);
     this.code = error.code;
     this.found = found;
+  }
+
+  /** Whether it is for the moment: another try may be answered. */
+  get passing() {
+    return /^(busy|cancelled|connection_lost|internal|shutting_down)$/.test(this.code);
   }
 }
 

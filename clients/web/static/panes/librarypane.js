@@ -316,7 +316,7 @@ function titled(game) {
   const players = (black || white) && `${black || "?"} – ${white || "?"}`;
   // Most games end differently.
   const moves = game.moves?.replace(/^(.{24}).*(.{8})$/, "$1…$2");
-  const noted = /","[^"]/.test(JSON.stringify(game.tree)) && "✎";
+  const noted = /","[^\x22]/.test(JSON.stringify(game.tree)) && "✎";
   return [players, event, moves, noted].filter(Boolean).join(" · ");
 }
 

@@ -5,6 +5,7 @@ import { Practice, bookChoices, drawn, gamesChoices, plies, reached, way } from 
 import { PASS, isOver, movesOf } from "../model/rules.js";
 import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
+import { AGAIN_MS } from "../engine/socket.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { t } from "../view/texts.js";
 import { Why, compared, furnish } from "./why.js";
@@ -38,6 +39,8 @@ export class PracticePane {
     /** Why nothing is asked, "" if something is; and what is missing for it. */
     this.nothing = "";
     this.missing = "";
+    /** Whether the last question to the source was refused only for the moment. */
+    this.refused = false;
     /** Whether this pane itself puts a game on the board. */
     this.opening = false;
     app.game.on((told) => this.follow(told));
@@ -192,8 +195,9 @@ export class PracticePane {
     const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= app.preferences.get("practiceMoves");
     const choices = over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, app.game.board(run.node));
     if (this.run !== run) return;
-    if (!choices) this.run = null;
-    else this.take(run, choices, at);
+    if (choices) this.take(run, choices, at);
+    else if (this.refused) setTimeout(() => this.run === run && this.step(why), AGAIN_MS);
+    else this.run = null;
     this.draw();
   }
 
@@ -232,6 +236,7 @@ export class PracticePane {
       return book ? bookChoices(found, app.preferences.get("practiceMargin")) : gamesChoices(found, app.preferences.get("practiceGames"));
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "not_found") {
+        this.refused = /** @type {any} */ (refusal).passing;
         app.complain(refusal);
         return null;
       }

@@ -333,6 +333,7 @@ const KINDS = {
   "x-square": ["空いた隅の隣のX打ち", "Coups en case X près d'un coin vide"],
   "c-square": ["空いた隅の隣のC打ち", "Coups en case C près d'un coin vide"],
   "moves": ["打てる場所（進行の平均）", "Coups possibles, en moyenne"],
+  "room": ["相手の石の隣の空き", "Cases vides près des pions adverses"],
   "opens": ["相手に開く場所", "Cases ouvertes à l'adversaire"],
   "wall": ["空きに接する石", "Pions au contact de cases vides"],
   "taken": ["相手に先着された最善手", "Meilleur coup pris par l'adversaire"],
