@@ -122,6 +122,7 @@ COMMANDS = (
 
 
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+_HELP = ("help", "?")
 _BEGUN = {protocol.command.name: protocol for protocol in PROTOCOLS if protocol.command}
 
 
@@ -179,7 +180,7 @@ class TextLine(NamedTuple):
 
 def read_line(text: str) -> TextLine:
     """Return the command or option of a line. After ``set`` or ``-`` a name is an option's. The name ``n`` is the
-    option if a value follows, else the command. An ``=`` after the name counts as a blank.
+    option if a value follows, else the command. An ``=`` after the name counts as a blank. `book help` is `help book`.
     """
     text = text.strip(" \t\r\n")
     if not text or text.startswith("#"):
@@ -197,6 +198,10 @@ def read_line(text: str) -> TextLine:
     command = None if is_option or (word == "n" and rest) else _BY_NAME.get(word)
     if command is None:
         return TextLine(text, word, rest, option=find_option(word.lstrip("-")))
+    if command.name == "book" or command.parts:
+        first, more = _first_word(rest)
+        if first in _HELP:
+            return read_line(f"help {command.name} {more}")
     if command.name != "book":
         return TextLine(text, word, rest, command)
     from .book import find_book_command

@@ -62,6 +62,22 @@ def test_completions_are_words_that_work() -> None:
 
 
 @pytest.mark.usefixtures("nobody_watches")
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ("book help", "help book"),
+        ("b ?", "help book"),
+        ("book help deviate", "help book deviate"),
+        ("base help", "help base"),
+        ("base help convert", "help base convert"),
+    ],
+)
+def test_help_may_follow_the_command_whose_parts_it_lists(asked: str, line: str) -> None:
+    dialogue = Dialogue()
+    assert dialogue.say(asked) == dialogue.say(line)
+
+
+@pytest.mark.usefixtures("nobody_watches")
 def test_help_shows_one_command_or_option() -> None:
     dialogue = Dialogue()
     everything = dialogue.say("help").splitlines()
