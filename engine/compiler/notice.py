@@ -67,7 +67,7 @@ class Compiling:
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name = name.replace("-", " ")
         self._line = ProgressLine(wanted=not redirected() and not _sparse)
         self._begun = time.monotonic()
         self._done, self._total = 0, 0
@@ -100,7 +100,10 @@ class Compiling:
         if self._over.wait(AFTER_S):
             return
         self._reported = True
-        message(f"compiling the {self._name} for this machine: once, for up to a minute", level="info")
+        message(
+            f"compiling the {self._name} for this machine, only once: up to a minute, longer while it is busy",
+            level="info",
+        )
         quarters = 0
         while not self._over.wait(REWRITE_S if self._line.live or _sparse else EVERY_S):
             place = f"{self._done} of {self._total}" if self._total else "starting"

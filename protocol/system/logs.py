@@ -110,6 +110,10 @@ def trace(error: BaseException) -> str:
 _log: Log | None = None
 _sink: Callable[[str], None] | None = None
 _output: UnreadOutput | None = None
+_progress = False
+"""Whether a line of progress stands at the terminal, without an end."""
+WIPED = "\r\x1b[K"
+"""What takes a line off a terminal."""
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
@@ -128,9 +132,20 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 def echo(text: str) -> None:
     """Print a text to standard error, with a newline at its end unless it has one or is empty. Ignores output
-    errors.
+    errors. A line of progress gives way to it.
     """
-    put(text if text.endswith("\n") or not text else text + "\n")
+    global _progress
+    if not text:
+        return
+    wiped, _progress = WIPED if _progress else "", False
+    put(wiped + text + ("" if text.endswith("\n") else "\n"))
+
+
+def progress(text: str) -> None:
+    """Put a line of progress in place of the one before, at a terminal; "" takes it away."""
+    global _progress
+    _progress = bool(text)
+    put(WIPED + text)
 
 
 def put(text: str) -> None:

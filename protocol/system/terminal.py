@@ -22,7 +22,8 @@ def watched() -> bool:
 
 class ProgressLine:
     """A line of progress on standard error. It shows nothing unless it is ``wanted`` and standard error is a terminal.
-    One thread at a time may use it. Call `clear` before anything else is printed, and at the end.
+    One thread at a time may use it. Call `clear` before anything else is printed, and at the end; messages of `logs`
+    take it away by themselves.
     """
 
     def __init__(self, *, wanted: bool = True) -> None:
@@ -34,7 +35,7 @@ class ProgressLine:
         """Replace the text, cut to the terminal's width; "" clears the line."""
         if self.live and (text or self._shown):
             self._shown = bool(text)
-            logs.put(f"\r\x1b[K{text[: max(1, columns() - 1)]}")
+            logs.progress(text[: max(1, columns() - 1)])
 
     def clear(self) -> None:
         self.show("")

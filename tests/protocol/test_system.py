@@ -322,6 +322,21 @@ def test_progress_is_for_terminals_only(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr().err == ""
 
 
+def test_a_message_takes_the_place_of_a_line_of_progress() -> None:
+    """And is not glued to its end; the next line of progress comes below."""
+    code = IMPORT + (
+        "from desdaemon.protocol.system import logs\n"
+        "from desdaemon.protocol.system.terminal import ProgressLine\n"
+        "line = ProgressLine()\nline.show('half')\nlogs.message('a word')\nlogs.message('two')\nline.show('more')"
+    )
+    master, slave = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], stderr=slave, check=True)
+    os.close(slave)
+    seen = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert seen == "\r\x1b[Khalf\r\x1b[Kdesdaemon: a word\r\ndesdaemon: two\r\n\r\x1b[Kmore"
+
+
 HOMES = {"protocol/system/logs.py", "protocol/system/terminal.py"}
 
 
