@@ -73,7 +73,7 @@ class BenchDaemon:
         try:
             self.connection = started(self.process, file, _START_S)
         except NoDaemon as error:
-            said = (self._folder / "log").read_text(errors="replace").strip()
+            said = (self._folder / "log").read_text("utf-8", "replace").strip()
             raise NoDaemon(f"{error.message}: {said[-500:]}") from None
         self.ipc = self.connection.endpoints[0]
         self.tcp = next(endpoint for endpoint in self.connection.endpoints if endpoint.startswith("tcp:"))
@@ -87,7 +87,7 @@ class BenchDaemon:
         """Run another `desdaemon` with these arguments and input lines. Returns its output. Raises `DaemonError` if it
         fails.
         """
-        done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
+        done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, encoding="utf-8")
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
         return done.stdout

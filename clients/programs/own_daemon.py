@@ -94,7 +94,7 @@ def usual_book() -> str:
 def make_book(path: str) -> None:
     """Make a new book in the file ``path``, by another process. Raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
-    done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
+    done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, encoding="utf-8")
     if not os.path.isfile(path):  # noqa: PTH113
         raise NoDaemon(f"--book {path}: it cannot be made: {done.stderr.strip()[-300:]}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.processors import processors
 
 from .store import TrainingError
@@ -496,7 +495,7 @@ def main(argv: list[str], remote: RemoteScores | None = None) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     options.remote = remote
-    command = " ".join([PROGRAM, *(shlex.quote(argument) for argument in argv)])
+    command = platform.command_text([*PROGRAM.split(), *argv])
     try:
         options.run(options, command)
     except (TrainingError, WeightsError, BadInput, OSError) as error:

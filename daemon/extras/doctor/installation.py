@@ -60,7 +60,7 @@ def _commit() -> str:
     if (ROOT / ".git").exists():
         with contextlib.suppress(OSError):
             command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-            commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+            commit = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout.strip()
     else:
         with contextlib.suppress(metadata.PackageNotFoundError, ValueError, KeyError):
             origin = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")

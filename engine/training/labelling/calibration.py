@@ -126,7 +126,7 @@ def read(path: Path) -> Calibration:
     any other file.
     """
     try:
-        read_fields = json.loads(path.read_text())["coefficients"]
+        read_fields = json.loads(path.read_text("utf-8"))["coefficients"]
         coefficients = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
         good = all(math.isfinite(value) for fields in coefficients.values() for value in fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -266,7 +266,7 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     was measured with other weights.
     """
     try:
-        content = json.loads(model.read_text())
+        content = json.loads(model.read_text("utf-8"))
         fitted = model_of(content["model"])
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{model}: not a file of stage probcut: {error}") from error
