@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import time
 from pathlib import Path
@@ -66,4 +67,6 @@ class Backups:
         while len(copies) > 1 and (
             len(copies) > self._plan.keep or 0 < self._plan.limit < sum(path.stat().st_size for path in copies)
         ):
-            copies.pop(0).unlink()
+            # A folder, or a file that a reader holds: the next copy tries again.
+            with contextlib.suppress(OSError):
+                copies.pop(0).unlink()

@@ -210,6 +210,26 @@ def test_backups_take_no_more_bytes_than_they_may(copies_that_fit: float, kept: 
         dialogue.close()
 
 
+def test_a_backup_that_cannot_be_removed_stays_and_the_oldest_of_the_others_go(tmp_path: Path) -> None:
+    dialogue = BookDialogue()
+    try:
+        dialogue.say("book new 1 4")
+        dialogue.say(f"book save {tmp_path / 'b.book'}")
+        # No file: as one that another program holds, it cannot be removed.
+        held = tmp_path / "copies" / "b-20200101-000000.book"
+        held.mkdir(parents=True)
+        os.utime(held, (0, 0))
+        backups = Backups(dialogue.books, dialogue.session.settings, held.parent, BackupPlan(1, 1))
+        for hours in range(3):
+            backups.look(time.time() + 2 * HOUR_S * hours)
+            assert dialogue.books.jobs.listed()[-1].wait(60)
+        names = sorted(path.name for path in held.parent.iterdir())
+        assert names[0] == held.name
+        assert len(names) == 2
+    finally:
+        dialogue.close()
+
+
 def test_a_hook_that_fails_is_one_line_of_the_log(tmp_path: Path) -> None:
     failing = shlex.join([sys.executable, "-c", "raise SystemExit('no such luck')"])
     with serving(tmp_path, "-book-file", str(tmp_path / "data" / "b.book"), "--on-job-end", failing) as served:
