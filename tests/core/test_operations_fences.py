@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +147,17 @@ def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
 def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, limits=ServerLimits(queue=5))
     go_on = threading.Event()
-    daemon.services.books.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+    jobs = daemon.services.books.jobs
+    jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+
+    def is_active(number: int) -> bool:
+        return jobs.active == number
+
     for number in range(8):
         client = ClientRecord(str(number), "editor")
         asked = daemon.request("book.fix", client=client)
+        # A client that leaves before its command is looked at leaves no job.
+        until(partial(is_active, min(number + 2, 5)))
         daemon.services.operations.drop(client)
         assert daemon.ends(asked)[-1]["error"]["code"] == ("cancelled" if number < 4 else "busy")
     go_on.set()
