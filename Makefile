@@ -199,7 +199,7 @@ windows-zip linux-tarball: dist
 	@$(BIN)/python .ci/standalone.py $(firstword $(subst -, ,$@)) dist/*.whl build/$(firstword $(subst -, ,$@))
 
 # Needs Debian's package wine. ARGS='prefix book' names steps, TESTS=tests/book the tests; docs/windows.md says more.
-windows: windows-zip
+windows: windows-zip $(VENV)/.installed-dev
 	@mkdir -p build/wine
 	@bash -o pipefail -c '$(BIN)/python .ci/wine.py build/windows/*.zip build/wine $(ARGS) 2>&1 | tee build/wine/log'
 

@@ -1,7 +1,7 @@
 """The zip for Windows under Wine, its answers compared with Linux's: `make windows`. Needs Debian's package wine.
 
-``python .ci/wine.py ZIP FOLDER [STEP ...]``; the steps are those of `STEPS`, all by default, in a fresh prefix.
-TESTS names the folders and files of tests that the step `tests` runs. FOLDER/tests.log and FOLDER/*.txt stay.
+``python .ci/wine.py ZIP FOLDER [STEP ...]``; the steps are those of `STEPS`, all but `tests-all` by default, in a fresh
+prefix. TESTS names the folders and files of tests that the step `tests` runs. FOLDER/tests.log and FOLDER/*.txt stay.
 
 The zip is unpacked into FOLDER. Standard streams are pipes throughout: Wine gives Python no files as such.
 """
@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -31,7 +32,12 @@ LINUX = ["env", "XDG_CONFIG_HOME=none", str(Path(sys.executable).with_name("desd
 SITE = "Lib/site-packages"
 KILLS, SAVES = 20, 4
 PATIENCE_S = 300
-GIVEN_TESTS = "tests/protocol tests/book tests/engine tests/core tests/dialogue"
+FOLDERS = "tests/protocol tests/book tests/engine tests/core tests/dialogue tests/guis"
+SYSTEM_TESTS = (
+    "tests/protocol/test_held_files.py tests/book/storage tests/core/test_file_arguments.py "
+    "tests/dialogue/test_file_names.py tests/dialogue/test_kept_files.py tests/dialogue/test_stdio.py "
+    "tests/dialogue/test_driving_programs.py tests/guis/test_driving_guis.py"
+)
 TOOLS = ("pytest", "pytest-timeout", "hypothesis", "colorama")
 FORUM = ROOT.parent / "shared/data/problems/fforum-1-19.obf"
 # Two late positions, for where those of the forum are not at hand.
@@ -305,6 +311,58 @@ def random_game(chance: random.Random) -> str:
     return board.line
 
 
+def drivers(wine: Wine) -> None:
+    """The recorded dialogues of programs that drive an engine: those for Edax with the program of its name."""
+    sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/dialogue")]
+    import live
+    import test_driving_programs as driving
+    from windows_failures import reason
+
+    live.TIMEOUT = driving.HANGS_S = PATIENCE_S
+    os.environ.update(wine.environment)
+    os.chdir(wine.work)
+    failed = []
+    for program, path in (("wEdax-x86-64.exe", "dialogue/driving_programs"), ("desdaemon.exe", "guis/driving_guis")):
+        live.COMMAND = wine.command(program)
+        for talk in driving.talks(ROOT / f"tests/{path}.txt"):
+            called = driving.name(talk)
+            if reason(f"tests/dialogue/test_driving_programs.py::it[{called}]"):
+                continue
+            try:
+                driving.drive(talk)
+                tell(f"{program} as {called} wants it")
+            except AssertionError as error:
+                failed.append(f"{program}, {called}: {error}")
+    if failed:
+        raise Fault("\n".join(failed))
+
+
+def xboard(wine: Wine) -> None:
+    """XBoard, which talks as WinBoard does, has two of them play two games; on Debian: xboard, xvfb."""
+    if not (shutil.which("Xvfb") and Path("/usr/games/xboard").exists()):
+        tell("not tried: xboard and xvfb are not installed")
+        return
+    command = shlex.join([*wine.command(), "-xboard"])
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "slow",
+        "-p",
+        "no:cacheprovider",
+        "tests/guis/test_xboard_match.py",
+    ]
+    environment = {**wine.environment, "XBOARD_ENGINE": command}
+    told = subprocess.run(
+        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    tell(told.stdout.decode("utf-8", "replace"))
+    if told.returncode or b"1 passed" not in told.stdout:
+        raise Fault("XBoard's match went wrong")
+
+
 def match(wine: Wine) -> None:
     """Two programs by their paths, with backslashes."""
     path = str(wine.home / "wEdax-x86-64.exe").replace("/", "\\")
@@ -369,7 +427,17 @@ def web(wine: Wine) -> None:
 
 
 def tests(wine: Wine) -> None:
-    """The tests that do not need POSIX, with the zip's Python and code; FOLDER/tests.log has each."""
+    """What most depends on the system: files, streams, programs. Or what TESTS names, one after the other."""
+    run_tests(wine, os.environ.get("TESTS", "").split() or [SYSTEM_TESTS])
+
+
+def tests_all(wine: Wine) -> None:
+    """All tests that do not need POSIX, folder by folder: an hour and more."""
+    run_tests(wine, FOLDERS.split())
+
+
+def run_tests(wine: Wine, given: list[str]) -> None:
+    """Run tests with the zip's Python and code, but for those that need POSIX; FOLDER/tests.log has each."""
     place = wine.folder / "tests"
     shutil.rmtree(place, ignore_errors=True)
     ours = wine.home / "python" / SITE / "desdaemon"
@@ -394,28 +462,42 @@ def tests(wine: Wine) -> None:
     command = ["wine", str(place / "python/python.exe"), "-X", "utf8", "-m", "pytest", *options]
     faults = []
     with (wine.folder / "tests.log").open("w", encoding="utf-8") as log:
-        for folder in os.environ.get("TESTS", GIVEN_TESTS).split():
-            with wine.started([*command, folder], place / "checkout") as process:
+        for names in given:
+            with wine.started([*command, *names.split()], place / "checkout") as process:
                 assert process.stdout is not None
                 for line in process.stdout:
                     log.write(line)
                     log.flush()
-            tell(f"{folder}: {line.strip(' =')}, {posix_tests(folder)} are for POSIX")
+            tell(f"{names}: {line.strip(' =')}, {posix_tests(names)} are for POSIX")
             if process.returncode:
-                faults.append(folder)
+                faults.append(names)
     if faults:
         raise Fault(f"tests of {faults} failed: {log.name} says which")
 
 
-def posix_tests(folder: str) -> int:
+def posix_tests(names: str) -> int:
     """How many of the tests say that they need POSIX; whole files of them are not even seen on Windows."""
-    words = ["-m", "pytest", folder, "-m", "posix and not slow", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    words = [
+        "-m",
+        "pytest",
+        *names.split(),
+        "-m",
+        "posix and not slow",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
     found = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     return sum("::" in line for line in found.splitlines())
 
 
 STEPS: dict[str, Callable[[Wine], None]] = {
-    step.__name__: step for step in (prefix, doctor, perft, solve, dialogues, book, killed, match, serve, web, tests)
+    step.__name__.replace("_", "-"): step
+    for step in (
+        *(prefix, doctor, perft, solve, dialogues, drivers, xboard, book, killed, match, serve, web, tests),
+        tests_all,
+    )
 }
 
 
@@ -426,7 +508,8 @@ def main(archive: Path, folder: Path, names: list[str]) -> int:
     wine = Wine(archive, folder)
     begun = time.monotonic()
     faults = 0
-    for name in names or STEPS:
+    chosen = names or [name for name in STEPS if name != "tests-all"]
+    for name in chosen:
         tell(f"== {name} ({time.monotonic() - begun:.0f} s)")
         try:
             STEPS[name](wine)
@@ -434,7 +517,7 @@ def main(archive: Path, folder: Path, names: list[str]) -> int:
             tell(f"FAULT: {error}")
             faults += 1
     wine.end()
-    tell(f"== {faults} of {len(names or STEPS)} steps failed ({time.monotonic() - begun:.0f} s)")
+    tell(f"== {faults} of {len(chosen)} steps failed ({time.monotonic() - begun:.0f} s)")
     return min(faults, 1)
 
 

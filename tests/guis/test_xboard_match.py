@@ -15,7 +15,9 @@ import referee
 from checkout import ROOT
 from programs import programs
 
-DAEMON = [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-xboard"]
+OURS = shlex.join([sys.executable, str(ROOT / "daemon" / "__main__.py"), "-xboard"])
+ENGINE = os.environ.get("XBOARD_ENGINE", OURS)
+"""`make windows` names another."""
 LIMIT_S = 240
 
 pytestmark = pytest.mark.slow
@@ -44,7 +46,7 @@ def test_xboard_plays_a_match_of_two_games(tmp_path: Path) -> None:
     options = ["-variant", "othello", "-testLegality", "false", "-mg", "2", "-tc", "0:06", "-inc", "0", "-debug"]
     options += ["-nameOfDebugFile", str(tmp_path / "debug"), "-sgf", str(tmp_path / "games.pgn")]
     options += ["-popupExitMessage", "false", "-popupMoveErrors", "false", "-autoCopyPV", "false"]
-    options += ["-fcp", shlex.join(DAEMON), "-scp", shlex.join(DAEMON)]
+    options += ["-fcp", ENGINE, "-scp", ENGINE]
     number = next(number for number in range(300, 400) if not Path(f"/tmp/.X{number}-lock").exists())
     environment = {**os.environ, "DISPLAY": f":{number}", "HOME": str(tmp_path), "NO_AT_BRIDGE": "1"}
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
