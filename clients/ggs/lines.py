@@ -23,6 +23,8 @@ _WITHOUT_END = (READY, *_PROMPTS)
 
 _TO_BLANK = bytes.maketrans(b"\t", b" ")
 _CONTROLS = bytes(set(range(32)) - set(b"\n\t")) + b"\x7f\xff"
+_TELNET = re.compile(rb"\xff(?:[\xfb-\xfe](?:[\x00-\xff]|\Z)|[\xf0-\xfa\xff])?")
+"""A command of telnet; at the end of what has come, perhaps its beginning."""
 
 
 class ServerBlock(NamedTuple):
@@ -38,9 +40,13 @@ class ServerBlock(NamedTuple):
 
 
 class BlockReader:
-    """Cuts the server's bytes, however they arrive, into blocks, and removes control characters."""
+    """Cuts the server's bytes, however they arrive, into blocks. Control characters and commands of telnet are removed,
+    such as those about an echo that come with a prompt.
+    """
 
     def __init__(self) -> None:
+        self._command = b""
+        """The beginning of a command whose rest has not come yet."""
         self._line = bytearray()
         self._known = False
         self._head: str | None = None
@@ -51,7 +57,7 @@ class BlockReader:
         prompts and `READY` are complete at once.
         """
         found: list[ServerBlock] = []
-        *whole, rest = data.translate(_TO_BLANK, _CONTROLS).split(b"\n")
+        *whole, rest = self._text(self._command + data).translate(_TO_BLANK, _CONTROLS).split(b"\n")
         for part in whole:
             self._add(part, found)
             if not self._known:
@@ -60,6 +66,14 @@ class BlockReader:
             self._known = False
         self._add(rest, found)
         return found
+
+    def _text(self, data: bytes) -> bytes:
+        """Return the data without commands of telnet, and keep the beginning of one at the end."""
+        self._command = b""
+        for command in _TELNET.finditer(data):
+            if command.end() == len(data) and re.fullmatch(rb"\xff[\xfb-\xfe]?", command[0]):
+                self._command = command[0]
+        return _TELNET.sub(b"", data)
 
     def end(self) -> list[ServerBlock]:
         """Return the block that the end of the bytes completes, if there is one."""
@@ -240,7 +254,9 @@ _ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
-_SIDE = re.compile(r"([^\s()]+) *\([^()]* ([*O])\) *(\S+)", re.ASCII)
+_SIDE = re.compile(r"([^\s()]+) *\([^()]*([*O])\) *(\S+)", re.ASCII)
+_RESULT = re.compile(r"[-+]?\d{1,3}(?:\.\d{1,9})?(?![-\d.])", re.ASCII)
+"""The beginning of a word that is a result; how the game ended may follow."""
 _PLY = re.compile(r"(\d{1,3}):", re.ASCII)
 _UNRATED = "U"
 
@@ -273,9 +289,8 @@ def _of_service(words: list[str], block: ServerBlock) -> Message | None:
     if words[0] == "end":
         return BoardEnd(words[1], block.text) if _ID.fullmatch(words[1]) else None
     if words[0] == "stored":
-        lines = [line.split() for line in block.body]
-        found = (line[0] for line in lines if line and _ID.fullmatch(line[0]) and _may_be_played(line[1:]))
-        return Stored(tuple(found), block.text)
+        lines = (line.split() for line in block.body)
+        return Stored(tuple(filter(None, map(_stored, lines))), block.text)
     games = tuple(_records("".join((block.head, *block.body))))
     if games:
         return Records(games)
@@ -287,6 +302,8 @@ def _request(words: list[str]) -> Request | None:
     sign, id, _, challenger, clock, type, flag, *opponent = words
     if not _ID.fullmatch(id):
         return None
+    # That of a match to go on with may be named too.
+    opponent = [word for word in opponent if not _ID.fullmatch(word)]
     name = opponent[1] if len(opponent) > 1 else ""
     return Request(id, sign == "+", challenger, name, parse_clock(clock), parse_type(type), flag != _UNRATED)
 
@@ -298,7 +315,7 @@ def _match(words: list[str]) -> ServerMatch | None:
     sign, _, id, _, first, _, second, type, _, *rest = words
     if not _ID.fullmatch(id):
         return None
-    result = next((float(word) for word in rest if _NUMBER.fullmatch(word)), None)
+    result = next((float(number[0]) for word in rest if (number := _RESULT.match(word))), None)
     archive = next((word for word in rest if _ID.fullmatch(word)), "")
     return ServerMatch(id, sign == "+", (first, second), parse_type(type), result, archive)
 
@@ -355,10 +372,13 @@ def parse_type(text: str) -> GameType:
     return GameType(bool(found[1]), int(found[2]), colour, "k" in flags, discs, "a" in flags)
 
 
-def _may_be_played(words: list[str]) -> bool:
-    """Return whether a match that is listed in these words may be playable: a number of them may look like a type."""
-    types = [parse_type(word) for word in words if _TYPE.fullmatch(word)]
-    return not types or any(type.playable for type in types)
+def _stored(words: list[str]) -> str:
+    """Return the number of the match that is listed in these words, "" if there is none or it cannot be playable: a
+    number after it may look like a type.
+    """
+    place = next((place for place, word in enumerate(words) if _ID.fullmatch(word)), len(words))
+    types = [parse_type(word) for word in words[place:] if _TYPE.fullmatch(word)]
+    return "".join(words[place : place + 1]) if not types or any(type.playable for type in types) else ""
 
 
 def parse_clock(text: str) -> ServerClock:

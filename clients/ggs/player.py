@@ -344,7 +344,7 @@ class Player:
             return instructions
         self._matches.remove(match.id)
         self._played += won is not None
-        if self._wishes.records and match.archive:
+        if self._wishes.records and match.archive and won is not None:
             self._records += 1
             instructions.append(Send(f"tell /os look {match.archive}"))
         self._waits_until = now + PENDING_S if self._records and self._done else 0.0

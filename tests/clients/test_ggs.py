@@ -118,7 +118,7 @@ def test_a_move_that_cannot_be_read_leaves_the_board() -> None:
 def test_ended_boards_and_adjourned_matches_are_read() -> None:
     text = "/os: end .31.1 ( alice vs. bob ) +2.00"
     assert only(f"{text}\nREADY\n") == ggs.BoardEnd(".31.1", text)
-    listed = only("/os: stored 2\n|.82726 match alice bob s8r20 .5\n| .82730 x\n|no .9\n|\nREADY\n")
+    listed = only("/os: stored 2\n|.82726 match alice bob s8r20 .5\n| .82730 x\n|none\n|\nREADY\n")
     assert listed.numbers == (".82726", ".82730")
     assert only("/os: stored 0\nREADY\n").numbers == ()
 
@@ -147,6 +147,48 @@ def test_records_complaints_and_other_lines_are_read() -> None:
 def test_no_control_character_is_left() -> None:
     found = only("al\x1b[31mice: \x07he\u202ello\x9b\t!\r\n|x\x00y\r\nREADY\r\n")
     assert found == ggs.Words("al[31mice: hello !\n|xy")
+
+
+@pytest.mark.parametrize("end", ["", "\r\n"])
+def test_negotiations_of_telnet_are_no_text(end: str) -> None:
+    asked = b"\xff\xfb\x01\xff\xfd\x18\xff\xf9: Enter your password." + end.encode() + b"\xff\xfc\x01"
+    data = asked + b"\nal\xff\xffice: hi\nREADY\n"
+    for cut in range(len(data)):
+        assert messages(data, [cut]) == [ggs.Prompt("password"), ggs.Words("alice: hi"), ggs.Ready()], cut
+
+
+@pytest.mark.parametrize("side", ["(1720.0*)", "(12345.6*)", "(*)", "(1720.0@350 *)"])
+def test_a_side_is_read_however_wide_its_rating_is(side: str) -> None:
+    assert only(UPDATE.replace("(1720.0 *)", side)) == only(UPDATE)
+
+
+@pytest.mark.parametrize(
+    ("end", "result", "archive"),
+    [
+        ("+64.00t .123", 64, ".123"),
+        ("-2.00:r .123", -2, ".123"),
+        ("+2.00, .123", 2, ".123"),
+        ("alice resigns -64.00 .123", -64, ".123"),
+        ("0.00 .123", 0, ".123"),
+        ("adjourned .123", None, ".123"),
+        ("aborted", None, ""),
+    ],
+)
+def test_the_end_of_a_match_may_say_why(end: str, result: float | None, archive: str) -> None:
+    ended = only(f"/os: - match .9 2544 alice 2505 bob s8r20 T {end}\nREADY\n")
+    assert (ended.result, ended.archive) == (result, archive)
+
+
+def test_a_request_may_name_the_match_to_go_on_with() -> None:
+    asked = "/os: + .8 1720.0 alice 01:00//02:00 8b U"
+    for line in (f"{asked} .82726 1720.0 bob", f"{asked} 1720.0 bob .82726"):
+        assert only(f"{line}\nREADY\n").opponent == "bob"
+    assert only(f"{asked} .82726\nREADY\n").opponent == ""
+
+
+def test_a_number_may_stand_anywhere_in_the_line_of_an_adjourned_match() -> None:
+    listed = "/os: stored 2\n|1 .82726 alice bob s8r20\n|20 Nov 2026 alice bob .82727\n|nothing\nREADY\n"
+    assert only(listed).numbers == (".82726", ".82727")
 
 
 def test_a_long_line_and_a_long_block_are_cut() -> None:

@@ -315,6 +315,12 @@ def test_records_are_asked_for_and_saved() -> None:
     assert player.told(ggs.Records(("(;1;)", "(;2;)")), 2) == [Save("(;1;)"), Save("(;2;)"), End()]
 
 
+def test_no_record_of_a_match_without_a_result_is_asked_for() -> None:
+    player = online(wishes=Wishes(records=True))
+    player.told(match(), 0)
+    assert not [line for line in sent(player.told(match(False, archive=".99"), 1)) if "look" in line]
+
+
 def test_records_that_nobody_asked_for_are_shown_only() -> None:
     assert online().told(ggs.Records(("(;1;)",)), 2) == [Show("(;1;)")]
 
