@@ -22,6 +22,7 @@ from desdaemon.protocol.othello.notation import (
     Position,
     first_move,
     move_text,
+    parse_board,
     parse_move,
     parse_moves,
     play_moves,
@@ -36,9 +37,14 @@ _DROP = re.compile(r"(?:\w?@)?([a-h][1-8])", re.ASCII | re.IGNORECASE)
 _PASS = re.compile(r"([a-h][1-8])\1|-+|p?@+|pass?|ps", re.ASCII | re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DEEPEST = 50
+_ANOTHER_BOARD = "it begins on another board: expected the standard start"
+_TURNED = Position(transform(START.player, 2), transform(START.opponent, 2), True)
+"""The start with ranks counted from below."""
 _NO_MOVES = "JSON without moves: expected moves, kifu or transcript, or a game of Othello Quest"
 _KEYS = ("moves", "kifu", "transcript")
 _ABOUT = ("players", "black", "white", "event", "created", "date", "winner", "result")
+_BEGINNING = re.compile(r"(?:initial|start)(?:ing)?_?(?:board|fen|position|pos)?", re.IGNORECASE)
+"""Names of a position that a game may begin on."""
 
 
 def json_texts(lines: Iterable[str]) -> Iterator[GameText]:
@@ -85,7 +91,7 @@ def _texts(text: str, start: int) -> Iterator[GameText]:
             else:
                 for line in move_lists(moves):
                     words, board = (line.tags().get(name, "") for name in ("", "BOARD"))
-                    fault = line.fault or ("it begins on another board: expected the standard start" if board else "")
+                    fault = line.fault or (_ANOTHER_BOARD if board else "")
                     listed = _moves(list(map(move_text, parse_moves(words))))
                     yield GameText(start, [*_tags(about, moves), *listed], fault)
         except BadInput as error:
@@ -101,7 +107,7 @@ def _playstrategy(game: dict[str, Any]) -> list[tuple[str, str]]:
     if name.lower() not in _OTHELLO:
         raise BadInput(f"{quoted(name)} is another game: expected flipello, which is Othello")
     if not str(game.get("initialFen") or _START).startswith(_START):
-        raise BadInput("it begins on another board: expected the standard start")
+        raise BadInput(_ANOTHER_BOARD)
     moves, players, created = game.get("moves"), game["players"], game.get("createdAt")
     if not isinstance(moves, str):
         raise BadInput("JSON without moves: expected the export with moves=true")
@@ -146,9 +152,9 @@ def _games(value: Any, depth: int = 0) -> list[tuple[dict[str, Any], Any]]:
         return [game for games in items for game in games or [({}, None)]] if any(items) or not depth else []
     if not isinstance(value, dict):
         return []
-    if isinstance(value.get("players"), dict):
+    if isinstance(value.get("players"), dict) and ("variant" in value or "p1" in value["players"]):
         return [(value, value)]
-    about = {key: value[key] for key in _ABOUT if key in value}
+    about = {key: value[key] for key in value if key in _ABOUT or _BEGINNING.fullmatch(key)}
     for key in _KEYS:
         if isinstance(value.get(key), str) or _are_moves(value.get(key)) or _are_lines(value.get(key)):
             return [(about, value[key])]
@@ -177,8 +183,14 @@ def _are_strings(value: object) -> TypeGuard[list[str]]:
 
 
 def _tags(about: dict[str, Any], moves: object) -> list[tuple[str, str]]:
-    """Return the tags of a game; moves that are no strings are Othello Quest's."""
+    """Return the tags of a game; moves that are no strings are Othello Quest's. Raises `BadInput` for a game that
+    begins on another board.
+    """
+    for key in filter(_BEGINNING.fullmatch, about):
+        _check_beginning(about[key])
     players = about.get("players")
+    if isinstance(players, dict):
+        players = [players.get("black"), players.get("white")]
     names = [_player(player) for player in players] if isinstance(players, list) else []
     names = names or [_player(about.get("black")), _player(about.get("white"))]
     day = _DAY.match(str(about.get("created") or about.get("date") or ""))
@@ -186,6 +198,16 @@ def _tags(about: dict[str, Any], moves: object) -> list[tuple[str, str]]:
     tags = [("EVENT", "Othello Quest" if quest else str(about.get("event") or "")), ("DATE", day[0] if day else "")]
     tags += zip(("BLACK", "WHITE"), names, strict=False)
     return [*tags, *_result(about.get("winner"), ("black",), about.get("result"))]
+
+
+def _check_beginning(value: object) -> None:
+    """Raise `BadInput` for a board that is not the start, from above or from below; a time, say, is no board."""
+    try:
+        position = parse_board(str(value))
+    except BadInput:
+        return
+    if position not in (START, _TURNED):
+        raise BadInput(_ANOTHER_BOARD)
 
 
 def _moves(moves: list[Any]) -> Iterator[tuple[str, str]]:
@@ -208,7 +230,7 @@ def json_game(text: GameText) -> GameRecord:
     moves = [parse_move(word) for name, word in text.properties if not name]
     start, turn = START, 0
     if moves and moves[0] not in squares(START.moves):
-        start, turn = Position(transform(START.player, 2), transform(START.opponent, 2), True), 56
+        start, turn = _TURNED, 56
     played = [move if move == PASS else move ^ turn for move in play_moves(start, moves).moves]
     return GameRecord(START, replayed(START, played), tags.get("BLACK", ""), tags.get("WHITE", ""))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import zipfile
 from pathlib import Path
@@ -89,6 +90,9 @@ READ: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.json", '["f5d6c5", "f5f6"]', "f5d6c5 f5f6"),
     ("x.json", '{"moves": ["f5 d6", "c5 f4"]}', "f5d6c5f4"),
     ("x.json", '[["f5", "d6"], ["f5", "f6"]]', "f5d6 f5f6"),
+    ("x.json", '{"players": {"black": "Ann", "white": "Bob"}, "moves": "f5d6"}', "f5d6"),
+    ("x.json", '{"start": "2026-01-31", "moves": ["f5", "d6"]}', "f5d6"),
+    ("x.json", '{"initialFen": "8/8/8/3Pp3/3pP3/8/8/8 b", "moves": ["f5", "d6"]}', "f5d6"),
     ("x.ndjson", '{"kifu": "f5d6"}\n{"kifu": "f5f6"}\n', "f5d6 f5f6"),
     # SGF, GGF, WTHOR
     ("x.sgf", SGF + SGF, "f5d6c5 f5d6c5"),
@@ -128,6 +132,10 @@ REFUSED: tuple[tuple[str, str | bytes, str], ...] = (
     ],
     ("x.txt", "[f5][d6][c3]", "expected tags"),
     ("x.json", '{"moves": ["f5", "d6", "zz"]}', "zz"),
+    *[
+        ("x.json", json.dumps({key: f"{'-' * 27}OX------XX{'-' * 7}X{'-' * 19} O", "moves": "f4"}), "another board")
+        for key in ("initial", "start", "startBoard", "initial_position", "startingFen")
+    ],
     ("x.json", '{"kifu": "f5 d6 zz"}', "zz"),
     ("x.json", '{"kifu": ["f5d6", "c5zz"]}', "zz"),
     ("x.json", '{"kifu": []}', "without moves"),
