@@ -50,7 +50,7 @@ _TYPES = {"int": int, "flag": bool, "text": str, "choice": str, "path": str, "mo
 
 class Minute(NamedTuple):
     """The figures of a minute: milliseconds of new connections, short requests, text and analyses, answers, faults, and
-    the daemon.
+    the daemon: its memory, descriptors and the clients that it knows.
     """
 
     joins: list[float]
@@ -61,6 +61,7 @@ class Minute(NamedTuple):
     busy: int
     memory_mb: float
     descriptors: int
+    clients: int
 
 
 class _Polite:
@@ -318,7 +319,7 @@ def _row(number: int, minute: Minute) -> str:
         f"{number:6}{answers:9}{max(minute.joins, default=0.0):9.1f}"
         f"{times(minute.short)}   {times(minute.texts)}   {times(minute.analyses)}"
         f"{minute.wrong:7}{minute.busy:6}"
-        f"{minute.memory_mb:8.1f}{minute.descriptors:7}"
+        f"{minute.memory_mb:8.1f}{minute.descriptors:7}{minute.clients:8}"
     )
 
 
@@ -326,7 +327,7 @@ HEAD = (
     f"{'':15}{'joining':>9}{'short requests, ms':>25}   {'lines of text, ms':>25}   {'analyses of level 3, ms':>25}\n"
     f"{'minute':>6}{'answers':>9}{'longest':>9}"
     + "   ".join([f"{'p50':>8}{'p99':>8}{'longest':>9}"] * 3)
-    + f"{'wrong':>7}{'busy':>6}{'MB':>8}{'files':>7}"
+    + f"{'wrong':>7}{'busy':>6}{'MB':>8}{'files':>7}{'clients':>8}"
 )
 
 
@@ -344,6 +345,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
     at = (0, 0, 0, 0)
     while time.monotonic() < end:
         await asyncio.sleep(min(60.0, max(0.1, end - time.monotonic())))
+        status = await _status(daemon)
         if daemon.process.poll() is not None:
             polite._fault(f"the daemon ended with status {daemon.process.returncode}")
             break
@@ -359,6 +361,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
                 much,
                 platform.own_bytes(daemon.process.pid) / (1 << 20),
                 platform.open_files(daemon.process.pid),
+                int(status.get("clients", 0)),
             )
         )
         at, faults, busy, seen = now, len(polite.faults), polite.busy, seen + 1
@@ -372,7 +375,28 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
         task.result()
     if daemon.process.poll() is None:
         await polite.count_stored(positions)
+        await _tell_kept(daemon)
     return minutes
+
+
+async def _status(daemon: BenchDaemon) -> Data:
+    """What the daemon says of itself; nothing where it does not answer."""
+    with contextlib.suppress(DaemonError, OSError):
+        async with await AsyncClient.connect(daemon.ipc, timeout_s=_PATIENCE_S) as client:
+            return await client.status()
+    return {}
+
+
+async def _tell_kept(daemon: BenchDaemon) -> None:
+    """Tell how much of the daemon's memory it keeps on purpose: book, clients, analyses."""
+    status = await _status(daemon)
+    memory_mb = platform.own_bytes(daemon.process.pid) / (1 << 20)
+    async with await AsyncClient.connect(daemon.ipc, timeout_s=_PATIENCE_S) as client:
+        analyses = (await client.request("cache.clear"))["forgotten"]
+    sys.stdout.write(
+        f"\nat the end {memory_mb:.1f} MB: {status['book']['positions']} positions, {status['clients']} clients and "
+        f"{analyses} analyses are kept\n"
+    )
 
 
 def command_line() -> Parser:
