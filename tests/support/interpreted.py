@@ -175,6 +175,9 @@ class _Regions:
 
 def _read_mappings() -> tuple[list[int], list[int]]:
     """Return the mapped ranges of addresses; the whole address space if the system does not list them."""
+    # Under Wine the file is there, and is that of its server.
+    if sys.platform == "win32":
+        return [0], [1 << 64]
     try:
         lines = Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
