@@ -149,13 +149,45 @@ def test_the_classifiers_are_those_of_the_forge_and_of_python(project: dict[str,
     assert not [text for text in classifiers if "Windows" in text or "MacOS" in text], "it has not run there"
 
 
-def test_archives_that_need_nothing_have_the_libraries(project: dict[str, Any]) -> None:
-    """Those that desdaemon and its board need on the system, in the locked releases."""
+@pytest.fixture(scope="module")
+def module() -> Any:
+    """What makes the archives that need nothing."""
     specification = importlib.util.spec_from_file_location("standalone", ROOT / ".ci/standalone.py")
     assert specification
     assert specification.loader
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
+    return module
+
+
+def test_archives_that_need_nothing_say_what_is_of_others(module: Any, tmp_path: Path) -> None:
+    site = tmp_path / "python/site"
+    for name, licence in (("desdaemon-1", "MIT"), ("one-2.0", "BSD-3-Clause"), ("two-3.1", "")):
+        about = site / f"{name}.dist-info"
+        (about / "licenses").mkdir(parents=True)
+        (about / "licenses/LICENSE").write_text("text")
+        given = f"License-Expression: {licence}\n" if licence else ""
+        (about / "METADATA").write_text("Name: {}\nVersion: {}\n".format(*name.split("-")) + given)
+    parts = module.installed(site)
+    module.tell_third_parties(tmp_path, [module.Part("CPython", "PSF-2.0", []), *parts])
+    told = (tmp_path / "THIRD-PARTY.txt").read_text().split("\n\n")[1:]
+    assert told == [
+        "CPython\n  PSF-2.0",
+        "one 2.0\n  BSD-3-Clause\n  python/site/one-2.0.dist-info/licenses/LICENSE",
+        "two 3.1\n  see its text\n  python/site/two-3.1.dist-info/licenses/LICENSE\n",
+    ]
+
+
+def test_an_archive_without_the_text_of_a_licence_is_not_made(module: Any, tmp_path: Path) -> None:
+    about = tmp_path / "one-2.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: one\nVersion: 2.0\nLicense-Expression: MIT\n")
+    with pytest.raises(SystemExit, match=r"one-2\.0"):
+        module.installed(tmp_path)
+
+
+def test_archives_that_need_nothing_have_the_libraries(module: Any, project: dict[str, Any]) -> None:
+    """Those that desdaemon and its board need on the system, in the locked releases."""
     declared = project["project"]
     needed = [*declared["dependencies"], *declared["optional-dependencies"]["web"]]
     everywhere = {re.split(r"[^\w-]", each)[0] for each in needed if ";" not in each}
