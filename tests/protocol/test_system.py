@@ -426,6 +426,20 @@ def test_a_lowered_thread_goes_after_its_process_however_low_that_is() -> None:
 # --- output
 
 
+def test_the_limit_of_open_files_rises_where_no_limit_is_too_much_as_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
+    unlimited, asked = (1 << 63) - 1, []
+
+    def set_limit(kind: int, limits: tuple[int, int]) -> None:
+        asked.append(limits)
+        if limits[0] > 10240:
+            raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (256, unlimited))
+    monkeypatch.setattr("resource.setrlimit", set_limit)
+    platform.raise_open_files()
+    assert asked == [(unlimited, unlimited), (10240, unlimited)]
+
+
 def test_output_without_a_reader_stops_nobody_and_tells_what_was_lost() -> None:
     reading, writing = os.pipe()
     output = UnreadOutput(writing)

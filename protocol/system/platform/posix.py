@@ -426,14 +426,21 @@ def claim_port(listening: socket.socket) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
+_MOST_FILES = 10240
+"""What macOS permits where no limit is set: OPEN_MAX, setrlimit(2)."""
+
+
 def raise_open_files() -> None:
     """Raise the limit of open files as far as the system permits."""
     import contextlib
     import resource
 
-    with contextlib.suppress(OSError, ValueError):
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A limit above what the system permits is refused as a whole.
+    for wanted in (most, max(now, _MOST_FILES)):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            return
 
 
 def require_descriptors(count: int) -> None:
