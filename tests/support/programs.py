@@ -36,12 +36,13 @@ PACKAGES = {
 """The programs of the acceptance tests, and the packages of Debian that have them."""
 
 SITES = {"edax": "https://github.com/abulmo/edax-reversi"}
-"""Those that are in no package, and where they come from."""
+"""Those that are in no package, and where they come from. The variable of the environment `EDAX` names the program."""
 
 
 def find(name: str) -> str:
     """Where a program is, or nothing."""
-    return shutil.which(name, path=_FOLDERS) or ""
+    named = os.environ.get(name.upper(), name) if name in SITES else name
+    return shutil.which(named, path=_FOLDERS) or ""
 
 
 def programs(*names: str) -> list[str]:
