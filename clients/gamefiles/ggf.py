@@ -17,8 +17,10 @@ from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,6})?)")
 
 
-TREE = re.compile(rb"(?:\d+\s*)?\(\s*;")
-"""The beginning of a text of games in GGF or SGF."""
+TREE = re.compile(
+    rb"(?:\d+\s*)?\(\s*;|(?:(?![a-h][1-8])[^\[\]{}\"]){0,400}\(\s*;\s*(?:GM|FF|GaMe|FileFormat)\[", re.IGNORECASE
+)
+"""The beginning of a text of games in GGF or SGF; words may come first, as in a log, but no moves."""
 
 # Properties that only the beginning of a game has, so that a variation is not taken for one.
 _ROOT_NAMES = re.findall(r"\w\w", "GM FF CA AP ST SZ PB PW EV DT PC RE GN RO RU US SO BR WR")

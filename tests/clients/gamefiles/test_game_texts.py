@@ -100,6 +100,14 @@ READ: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.sgf", "(;GM[2]RU[WOF 1977, 8 x 8];B[fe])", "f5"),
     ("x.pgn", '[Variant "Othello 8x8"]\n\n1. F5', "f5"),
     ("x.ggf", f"2{GGF}{GGF}\n1 {GGF}", "f5d6c5 f5d6c5 f5d6c5"),
+    # As a server, a protocol or a mail has them: words before, but no moves
+    *[
+        (name, f"{words}{game}\n", "f5d6c5")
+        for name in ("x.txt", "x")
+        for words in ("/os: look .12\n|1 ", "set game ", "Our game of Friday:\n\n", "((")
+        for game in (GGF, SGF)
+    ],
+    ("x.txt", f"f5d6 # {GGF}", "f5d6"),
     ("x.ggf", GGF.replace("TY[8]", "TY[s8r20]KM[1.5]TI[15:00//02:00]"), "f5d6c5"),
     ("x.wtb", wtb(2), "f5d6c5 f5d6c5"),
     ("x", wtb(1), "f5d6c5"),
