@@ -186,3 +186,17 @@ def test_a_name_that_begins_like_the_books_is_anyones(tmp_path: Path) -> None:
     for name in ("my.book", "my.book.journal", "my.book.journal.torn-1", "my.book.lock", "my.book.1", "my.book.12"):
         with pytest.raises(Forbidden):
             files.check_target(tmp_path / name, book)
+
+
+@pytest.mark.parametrize("name", ["MY.book", "My.Book.JOURNAL", "my.book.Lock", "Jobs/1.json", "other.Journal"])
+def test_a_file_in_use_is_known_in_other_letters_where_they_name_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS and Windows."""
+    monkeypatch.setattr("desdaemon.protocol.system.platform.folded", str.casefold)
+    files = Files(None)
+    files.reserved = (tmp_path / "jobs",)
+    (tmp_path / "Jobs").mkdir()
+    (tmp_path / "other.Journal").touch()
+    with pytest.raises(Forbidden):
+        files.check_target(tmp_path / name, tmp_path / "my.book")

@@ -89,14 +89,15 @@ class Files:
         if not platform.names_file(path):
             raise Forbidden(f"{quoted(path.name or str(path))}: is {files.NO_NAME}: expected the name of a file")
         target = path.resolve()
-        taken = [own_file.resolve() for own_file in self.reserved]
-        if any(target == own_file or own_file in target.parents for own_file in taken):
+        folded = _folded(target)
+        taken = [_folded(own_file.resolve()) for own_file in self.reserved]
+        if any(folded == own_file or own_file in folded.parents for own_file in taken):
             raise Forbidden(f"{quoted(path.name)}: is one of the daemon's files: choose another name")
-        book = book_file.resolve() if book_file is not None else None
+        book = _folded(book_file.resolve()) if book_file is not None else None
         own = re.escape(book.name) + r"(\.journal.*|\.lock|\.\d+)?" if book is not None else ""
-        if book is not None and target.parent == book.parent and re.fullmatch(own, target.name):
+        if book is not None and folded.parent == book.parent and re.fullmatch(own, folded.name):
             raise Forbidden(f"{quoted(path.name)}: is a file of the book in use: choose another name")
-        if target.suffix in _OF_A_BOOK and target.exists():
+        if folded.suffix in _OF_A_BOOK and target.exists():
             raise Forbidden(f"{quoted(path.name)}: is a file of a book with a journal: choose another name")
         if not target.with_name(f"{target.name}.journal").exists():
             return
@@ -104,3 +105,7 @@ class Files:
 
         if why := in_use(target):
             raise Forbidden(f"{quoted(path.name)}: {why}")
+
+
+def _folded(path: Path) -> Path:
+    return Path(platform.folded(str(path)))

@@ -57,6 +57,17 @@ def names_file(path: str | os.PathLike[str]) -> bool:
     return True
 
 
+def folded(path: str) -> str:
+    """Return a text that is the same for all spellings of a path that name one file: upper and lower case, and both
+    forms of accents, are alike where macOS's file systems are made as usual.
+    """
+    if sys.platform == "darwin":
+        import unicodedata
+
+        return unicodedata.normalize("NFC", path).casefold()
+    return path
+
+
 def lock_file(descriptor: int) -> None:
     """Lock an open file until it is closed or the process ends; raises `BlockingIOError` if it is locked already."""
     import fcntl

@@ -78,6 +78,10 @@ def names_file(path: str | os.PathLike[str]) -> bool:
     )
 
 
+def folded(path: str) -> str:
+    return path.casefold()
+
+
 def lock_file(descriptor: int) -> None:
     import msvcrt
 
