@@ -231,10 +231,10 @@ class Bot:
             if kind == "challenge":
                 self._answer(Challenge.read(event.get("challenge", {})))
             elif kind == "gameStart":
-                self._begin(site_id(event["game"]["id"]))
+                self._begin(_id_within(event, "game"))
             elif kind in ("challengeDeclined", "challengeCanceled"):
-                self._closed(site_id(event["challenge"]["id"]))
-        except (BadInput, KeyError, TypeError) as error:
+                self._closed(_id_within(event, "challenge"))
+        except BadInput as error:
             _tell(f"an event that cannot be read: {error}")
 
     def _answer(self, challenge: Challenge) -> None:
@@ -552,6 +552,14 @@ def _range(text: str) -> tuple[float, float] | None:
     except ValueError:
         return None
     return numbers if colon and 0 <= numbers[0] <= numbers[1] < 1e6 else None
+
+
+def _id_within(event: dict[str, Any], name: str) -> str:
+    """Return the id of the game or the challenge in an event. Raises `BadInput` if there is none."""
+    about = event.get(name)
+    if not isinstance(about, dict) or "id" not in about:
+        raise BadInput("no game or challenge with an id in it")
+    return site_id(about["id"])
 
 
 def _tell(text: str) -> None:

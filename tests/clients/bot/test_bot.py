@@ -479,6 +479,17 @@ def test_a_strange_id_is_told_and_the_next_challenge_answered(name: object, caps
     assert capsys.readouterr().err.count("an event that cannot be read") == 2
 
 
+@pytest.mark.parametrize("game", [None, "x", 5, [], {}, {"gameId": "one"}])
+@pytest.mark.parametrize("kind", ["gameStart", "challengeDeclined"])
+def test_an_event_without_its_fields_is_told_in_words(
+    game: object, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = Bot(Script({}), Rules(), command_of(fake("gtp")), "gtp", ProcessGroups(), 1, "")
+    for event in ({"type": kind}, {"type": kind, "game": game, "challenge": game}):
+        bot._take(event)
+        assert capsys.readouterr().err.endswith("an event that cannot be read: no game or challenge with an id in it\n")
+
+
 @pytest.mark.parametrize("most", [1, 3])
 def test_games_that_the_site_starts_are_played_so_many_at_a_time(most: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Those without a place wait, a hundred at most."""
