@@ -35,6 +35,8 @@ _BULLET = re.compile(r"^\s*[-*+>\u2022\u2023\u25e6\u00b7]\s+(?=\d|[a-h][1-8])", 
 _MARK = r"(?:([.):])|(?=[a-hA-H][1-8]))"
 _NUMBER = re.compile(rf"\s*(\d{{1,3}})\s*{_MARK}")
 _NUMBERS = re.compile(rf"\b\d{{1,3}}\s*{_MARK}")
+_SECOND = re.compile(r"(?<!\w)(\d{1,3})[ \t]{0,3}\.?[ \t]{0,3}(?:\.{2,}|\u2026)")
+"""The number of a move and dots, before the second move of that number: ``1...``."""
 _MOST_UNREAD = 1000
 """Most lines without moves after which a game may still go on."""
 # A colon and an equals sign follow a name, but no move.
@@ -59,6 +61,8 @@ class _Line(NamedTuple):
 
 def _read_line(text: str) -> _Line:
     text = _REMARK.sub(" ", _BULLET.sub("", plain_moves(text)))
+    # Counted move by move.
+    text = _SECOND.sub(lambda number: f"{2 * int(number[1])}. ", text)
     before, semicolon, after = text.partition(";")
     board, fault = None, ""
     if semicolon:

@@ -53,6 +53,10 @@ READ: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.txt", "1\tf5\td6\n2\tc5\tf4\n", "f5d6c5f4"),
     ("x.txt", "1 f5d6c3d3\n2 f5f6e6f4\n3 f5d6c5\n", "f5d6c3d3 f5f6e6f4 f5d6c5"),
     ("x.txt", "17 f5d6c3d3\n25 c4c3d3c5\n", "f5d6c3d3 c4c3d3c5"),
+    # The second move of a number
+    ("x.txt", "1.f5\n1...d6\n2.c5\n2...f4\n", "f5d6c5f4"),
+    ("x.txt", "1. f5\n1. ... d6\n2. c5\n1. f5\n1\u2026 f6\n", "f5d6c5 f5f6"),
+    ("x.txt", "1. f5 1... d6 2. c5", "f5d6c5"),
     # Bullets and quotes
     ("x.txt", "- f5d6c5\n- f5f6e6\n* f5d6c3\n", "f5d6c5 f5f6e6 f5d6c3"),
     ("x.txt", "\u2022 f5d6\n\u2022 1. f5 f6 2. e6\n", "f5d6 f5f6e6"),
@@ -125,6 +129,7 @@ REFUSED: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.txt", "1 f5 d6 2 c5 zz", "zz"),
     ("x.txt", "1 f5 d6\n2 c4 a1\n", "A1"),
     ("x.txt", "- f5 d6 q9\n", "q9"),
+    ("x.txt", "1.f5\n1...d6\n2...c5\n", "not that of its next move"),
     ("x.txt", "33 31 f5d6\n", "33"),
     ("x.txt", "['f5', 'd6', 'zz']", "['f5'"),
     ("x.txt", "f5d6c5\n".encode("utf-16"), "UTF-16"),
