@@ -21,3 +21,11 @@ def test_every_figure_is_printed(tmp_path: Path) -> None:
     assert len({measure.name for measure in found}) == len(found) >= 10
     with pytest.raises(OutOfRange, match="plies"):
         next(bench.run(0, tmp_path))
+
+
+def test_a_clock_that_stands_still_gives_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of 64 ticks a second does for a small book."""
+    monkeypatch.setattr("time.thread_time", lambda: 1.5)
+    first = next(bench.run(2, tmp_path))
+    assert "enumerate" in str(first)
+    assert first.data()["name"] == "enumerate"

@@ -30,6 +30,8 @@ def test_an_index_is_asked_in_a_program(tmp_path: Path) -> None:
         Explorer(tmp_path / "none")
 
 
+# Windows lets nobody cut a file that is mapped.
+@pytest.mark.posix
 def test_an_index_that_is_cut_short_or_replaced_meanwhile_is_told_or_taken_up(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("f5d6c3\n")
     index = tmp_path / "i"

@@ -123,6 +123,8 @@ def test_nobody_waits_for_look_ups_of_games(indexed: Operated, monkeypatch: pyte
     assert indexed.ends(asked)[-1]["type"] == "final"
 
 
+# Windows lets nobody write over a file that is mapped.
+@pytest.mark.posix
 def test_an_index_is_taken_up_when_it_changes_and_missed_when_it_is_gone(indexed: Operated, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("f5d6\n")
     assert indexed.final("games.get")["moves"][0]["games"] == 3
@@ -137,6 +139,7 @@ def test_an_index_is_taken_up_when_it_changes_and_missed_when_it_is_gone(indexed
         file.unlink(missing_ok=True)
 
 
+@pytest.mark.posix
 def test_a_server_finds_the_index_that_its_options_name(indexed: Operated, tmp_path: Path) -> None:
     # A server works in its data folder, not where it was started.
     index = os.path.relpath(tmp_path / "desdaemon" / "games.index", ROOT)
