@@ -12,6 +12,7 @@ import pytest
 from looped import Loop
 from raw_zmtp import GREETING, MORE, PING, RawPeer, frame, ready, request
 from served import ENDLESS, Peer
+from waits import until
 
 from desdaemon.protocol.rows import LISTS, Argument
 from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, OPERATIONS
@@ -231,6 +232,36 @@ def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:
             keys = {f"key {each}": 0 for each in range(number)}
             assert len(peer.ask("ping", keys)["warnings"]) == named
             assert len(peer.ask("ping", {}, **keys)["warnings"]) == named
+
+
+@pytest.mark.parametrize(("session_s", "kept"), [(3600, True), (1, False)])
+def test_a_session_is_kept_for_its_limit_and_no_longer(make: Callable[..., Loop], session_s: int, kept: bool) -> None:
+    loop = make(session_s=session_s)
+
+    def told(line: bytes) -> bytes:
+        with RawPeer(loop.ipc).greet(identity=b"me") as peer:
+            peer.send(frame(line))
+            return peer.frame()[1]
+
+    fresh = told(b"moves")
+    told(b"play f5")
+    if not kept:
+        until(lambda: not loop.sockets.peers)
+    assert (told(b"moves") != fresh) is kept
+
+
+@pytest.mark.parametrize(("analyses_bytes", "all_kept"), [(32 << 20, True), (1000, False)])
+def test_the_cache_of_analyses_reaches_its_limit(
+    make: Callable[..., Loop], analyses_bytes: int, all_kept: bool
+) -> None:
+    line = "f5d6c3d3c4f4"
+    with Peer(make(analyses_bytes=analyses_bytes).ipc) as peer:
+        for end in range(2, len(line) + 1, 2):
+            for moves in (line[:end], line[: end - 2]):
+                peer.final("analyze", {"moves": moves, "depth": 1, "book": "ignore"})
+        kept = peer.final("cache.clear")["forgotten"]
+    assert kept > 0
+    assert (kept == len(line) // 2 + 1) is all_kept
 
 
 def test_every_operation_without_a_book_is_tested_here() -> None:

@@ -1,5 +1,5 @@
-"""A daemon without memory for anything new: each operation and line has one answer in a sentence, and it works once
-there is room.
+"""A daemon without memory or descriptors for anything new: each operation and line has one answer in a sentence, and
+it works once there is room.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ VALUES: dict[str, Any] = {
 LINES = ("help", "hint 1", "go", "book show", "book negamax", "version", "load a.pgn", "save a.sgf", "undo")
 
 
-@pytest.mark.parametrize("room", [1, 64, 150])
-def test_whatever_is_asked_without_memory_is_answered_in_a_sentence(tmp_path: Path, room: int) -> None:
-    """Threads, libraries and modules that are first needed then find no room in the address space."""
+@pytest.mark.parametrize("room", ["no descriptors", 1, 64, 150])
+def test_whatever_is_asked_without_room_is_answered_in_a_sentence(tmp_path: Path, room: int | str) -> None:
+    """Threads, libraries and modules that are first needed then find no room in the address space, or no descriptor."""
     # Windows has no such module.
     import resource
 
     with serving(tmp_path / "daemon") as daemon, Peer(daemon.ipc) as peer:
         assert peer.final("ping") == {}
         process = psutil.Process(daemon.process.pid)
-        _, most = resource.prlimit(process.pid, resource.RLIMIT_AS)
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (process.memory_info().vms + room * MIB, most))
+        bounded = resource.RLIMIT_AS if isinstance(room, int) else resource.RLIMIT_NOFILE
+        _, most = resource.prlimit(process.pid, bounded)
+        least = process.memory_info().vms + room * MIB if isinstance(room, int) else 3
+        resource.prlimit(process.pid, bounded, (least, most))
         for operation in OPERATIONS:
             if operation.name == "shutdown":
                 continue
@@ -64,8 +66,9 @@ def test_whatever_is_asked_without_memory_is_answered_in_a_sentence(tmp_path: Pa
             assert "Traceback" not in answer, (line, answer)
             assert "internal error" not in answer, (line, answer)
         assert peer.final("ping") == {}
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
+        resource.prlimit(process.pid, bounded, (most, most))
         assert peer.final("analyze", {"moves": "f5", "level": 1})["moves"]
+        assert peer.final("analyze.batch", {"items": [{"moves": "f5"}], "level": 1})["items"] == 1
         daemon.process.terminate()
         until(lambda: daemon.process.poll() is not None, PATIENCE_S)
         assert "Traceback" not in daemon.log.read_text()
