@@ -73,6 +73,7 @@ class ServerSession:
                 if call in (None, self._call):
                     for instruction in event():
                         self._do(instruction)
+                self._events.task_done()
         except OSError as error:
             self._ended = f"{error.filename or 'standard output'}: {error.strerror}"
         finally:
@@ -146,9 +147,10 @@ class ServerSession:
             self._writer = writer
             self._events.put_nowait((call, lambda: self._player.connected(time.monotonic())))
             blocks = ggs.BlockReader()
-            # What is read is carried out before signals and typed lines are heard again.
+            # What is read is carried out before signals and typed lines are heard again, and before more is read.
             while data := await reader.read(1 << 12):
                 self._hear(call, blocks.feed(data))
+                await self._events.join()
             self._hear(call, blocks.end())
             failure = _CLOSED
         except Exception as error:

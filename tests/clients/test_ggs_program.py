@@ -28,7 +28,8 @@ from desdaemon.book.storage.store import open_store
 from desdaemon.cli.main import main as command_line
 from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
 from desdaemon.clients.ggs.lines import ServerClock
-from desdaemon.clients.ggs.player import StartSearch
+from desdaemon.clients.ggs.player import End, Instruction, StartSearch
+from desdaemon.clients.ggs.session import Outside, ServerSession
 from desdaemon.clients.ggs.thinking import Thinker
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.errors import BadInput
@@ -514,3 +515,54 @@ def test_options_that_edax_s_mode_lacks_are_told(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert command_line(["-ggs", *arguments]) == 1
     assert complaint in capfd.readouterr().err
+
+
+def test_what_the_user_types_is_heard_within_four_kilobytes_of_a_flood() -> None:
+    """All that was read is carried out before the loop hears anything else; each block may be written to a log."""
+    flood = b"READY\n" * 40_000
+
+    class Player:
+        blocks = 0
+        blocks_before_typed = 0
+
+        def connected(self, now: float) -> list[Instruction]:
+            return []
+
+        def told(self, messages: object, now: float) -> list[Instruction]:
+            self.blocks += 1
+            if self.blocks == 1:
+                # The loop calls it as soon as it calls anything.
+                asyncio.get_running_loop().call_soon(session.typed, "hello")
+            return []
+
+        def typed(self, line: str, now: float) -> list[Instruction]:
+            self.blocks_before_typed = self.blocks
+            return [End("heard")]
+
+        def tick(self, now: float) -> list[Instruction]:
+            return []
+
+        def lost(self, reason: str) -> list[Instruction]:
+            return [End(reason)]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(flood)
+        with contextlib.suppress(OSError):
+            await reader.read()
+        writer.transport.abort()
+        left.set()
+
+    async def scene() -> None:
+        nonlocal session
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            outside = Outside("127.0.0.1", server.sockets[0].getsockname()[1])
+            session = ServerSession(outside, player, None, lambda text: None)  # type: ignore[arg-type]
+            assert await session.run() == "heard"
+            await left.wait()
+
+    left = asyncio.Event()
+    session: ServerSession
+    player = Player()
+    asyncio.run(scene())
+    assert 0 < player.blocks_before_typed <= 2 * 4096 // len(b"READY\n")
