@@ -1,0 +1,112 @@
+"""Programs that go on for long, with standard streams that are full, left, read by nobody or closed: they go on or end
+with a sentence at most, and a signal ends them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from checkout import ROOT
+from served import PATIENCE_S, REAL
+
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full"),
+]
+
+_BEGUN_S = 4.0
+NOWHERE = "127.0.0.1:9"
+PROGRAMS = [
+    (("serve", "--data", "data"), ()),
+    (("web", "--no-browser", "--listen", "127.0.0.1:0"), ("clients.web",)),
+    (("mcp",), ("clients.mcp",)),
+    (("ggs", NOWHERE, "--login", "a", "--password-file", "secret"), ("clients.ggs", "clients.gamefiles")),
+    (("bot", "secret", "--server", f"http://{NOWHERE}"), ("clients.bot",)),
+    (("cluster", "scheduler", "--listen", "tcp://127.0.0.1:0"), ("daemon.cluster",)),
+    (("cluster", "worker", f"tcp://{NOWHERE}"), ("daemon.cluster",)),
+    (("train", "games", "games.txt", "--out", "games.npz"), ("engine.training",)),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With the files that the programs name."""
+    (tmp_path / "secret").write_text("secret\n")
+    (tmp_path / "secret").chmod(0o600)
+    (tmp_path / "games.txt").write_text("f5d6c3\n" * 3)
+    return tmp_path
+
+
+@contextlib.contextmanager
+def outputs() -> Iterator[dict[str, int]]:
+    """Descriptors that take nothing: a full disk, a pipe whose reader has left, a full pipe that nobody reads."""
+    left, unread = os.pipe(), os.pipe()
+    os.close(left[0])
+    os.set_blocking(unread[1], False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(unread[1], bytes(1 << 12))
+    os.set_blocking(unread[1], True)
+    full = os.open("/dev/full", os.O_WRONLY)
+    try:
+        yield {"full": full, "left": left[1], "unread": unread[1], "closed": full}
+    finally:
+        for descriptor in (full, left[1], *unread):
+            os.close(descriptor)
+
+
+def serves(process: subprocess.Popen[bytes], runtime: Path) -> bool:
+    """Whether a program listens, or has ended."""
+    if process.poll() is not None or (runtime / "connection.json").exists():
+        return True
+    with contextlib.suppress(psutil.Error):
+        own = psutil.Process(process.pid)
+        return any(each.status == psutil.CONN_LISTEN for each in own.net_connections("tcp"))
+    return False
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(words, marks=[pytest.mark.needs(each) for each in needed]) for words, needed in PROGRAMS],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_a_program_that_lasts_is_ended_by_a_signal_whatever_its_outputs_are(
+    folder: Path, program: tuple[str, ...]
+) -> None:
+    processes = {}
+    with outputs() as streams:
+        for mode, stream in streams.items():
+            (folder / mode).mkdir(mode=0o700)
+            closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"] if mode == "closed" else []
+            with (folder / f"{mode}.log").open("wb") as log:
+                processes[mode] = subprocess.Popen(
+                    [*closed, *REAL, *program],
+                    cwd=folder,
+                    env={**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder / mode), "PYTHONPATH": str(ROOT)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=log,
+                )
+        # The signal may come at any time; most have begun then.
+        due = time.monotonic() + _BEGUN_S
+        while time.monotonic() < due and not all(serves(each, folder / mode) for mode, each in processes.items()):
+            time.sleep(0.1)
+        for mode, process in processes.items():
+            process.terminate()
+            try:
+                status = process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                pytest.fail(f"{mode}: a signal does not end it")
+            said = (folder / f"{mode}.log").read_text()
+            assert status in (0, 1, -signal.SIGTERM), (mode, status, said)
+            assert "Traceback" not in said, (mode, said)
+            assert "internal error" not in said, (mode, said)
