@@ -216,7 +216,8 @@ class GameTable:
         if not isinstance(state, Mapping):
             raise BadInput("a game without its state")
         self._play(str(state.get("moves", "")))
-        status = str(state.get("status", ""))
+        status = state.get("status", "")
+        status = str(status.get("name", "") if isinstance(status, Mapping) else status)
         if status not in PLAYING:
             return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))
         times = _ms(state.get("wtime", 0)), _ms(state.get("btime", 0))
@@ -294,7 +295,10 @@ def _is_start(fen: object) -> bool:
 
 
 def _ms(value: object) -> float:
-    """Return a time in ms. Raises `BadInput` if it is no number, or more than ten years."""
+    """Return a time in ms; null, of a game without a clock, is 0. Raises `BadInput` if it is no number, or more than
+    ten years.
+    """
+    value = 0 if value is None else value
     if not isinstance(value, int | float) or not abs(value) < 3e11:
         raise BadInput(f"a clock of {quoted(str(value)[:40])}: expected milliseconds")
     return float(value)

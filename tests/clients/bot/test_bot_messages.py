@@ -248,3 +248,12 @@ def test_strange_values_are_reported(data: st.DataObject, value: object) -> None
 def test_a_game_that_cannot_be_followed_is_told(message: dict[str, object]) -> None:
     with pytest.raises(BadInput):
         GameTable("thebot").hear(message)
+
+
+def test_a_game_without_a_clock_and_a_status_with_its_number_are_followed() -> None:
+    turn = GameTable("thebot").hear(full("", wtime=None, btime=None))
+    assert isinstance(turn, BotTurn)
+    assert turn.left_ms == 0
+    message: dict[str, object] = full("")
+    message["state"] = {"moves": "", "wtime": 1, "btime": 1, "status": {"id": 20, "name": "started"}}
+    assert isinstance(GameTable("thebot").hear(message), BotTurn)
