@@ -19,11 +19,11 @@ from desdaemon.protocol.othello.scores import MoverScore
 from .changes import ChangeObserver, GivenCommand, Question
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .counts import Counts, counted, parents_of
-from .exports import kernels
 from .games import NO_GAMES, Games, played, without
 from .layout import GONE, GONE_BY_HAND, HUMAN, HUMAN_LEVEL, KEEPS_LEAF, KEPT, NO_SCORE
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions, Rule
+from .passes import kernels
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
 from .record import PositionEntry
 from .table import BookTable, Filters

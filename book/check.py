@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import passes
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, address
 from desdaemon.book.exports import kernels
@@ -113,8 +114,9 @@ def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[n
     (`_OF_RECORDS`).
     """
     found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
+    passes.await_kernels(progress)
     for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
-        if kernels().inspect_rows(table.context, start, end, address(found)):
+        if passes.kernels().inspect_rows(table.context, start, end, address(found)):
             places = np.flatnonzero(found[: end - start])
             yield start + places, found[places]
 

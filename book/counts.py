@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .chunks import Records, Rows, address
-from .exports import kernels
 from .layout import (
     PASS,
     SQUARES,
@@ -22,6 +21,7 @@ from .layout import (
     TALLY_SCORES,
     TALLY_WORDS,
 )
+from .passes import kernels
 from .progress import ProgressCallback, no_progress, slices
 from .record import PositionEntry
 from .table import BookTable, Filters

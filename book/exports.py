@@ -1,4 +1,6 @@
-"""The book's kernels that Python calls, by name and signature; each kernel's docstring describes it."""
+"""The kernels that look up and change positions of a book, by name and signature; their docstrings describe them.
+Those that go over all of a book are in `passes`, a library of its own, so that the first look-up waits for less.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,6 @@ SPEC = Spec(
         "bad_results": "i64(u64,u64)",
         "packed_find": "i64(u64,u64,u64,u64)",
         "packed_find_many": "void(u64,u64,i64,u64)",
-        "packed_record": "i64(u64,i64,u64)",
-        "packed_records": "i64(u64,u64,u64)",
-        "packed_keys": "void(u64,i64,u64)",
-        "packed_fill": "i64(u64,u64,i64,i64,u64)",
         "find_row": "i64(u64,u64,u64)",
         "find_rows": "i64(u64,u64,i64,u64)",
         "insert_row": "i64(u64,u64,u64)",
@@ -39,30 +37,11 @@ SPEC = Spec(
         "board_flips_of": "u64(u64,u64,u64)",
         "canonical_of": "i64(u64,u64,u64)",
         "canonicalise": "i64(u64,i64,u64)",
+        "grade_rows": "i64(u64,u64,i64,u64,i64,u64,i64)",
         "list_links": "i64(u64,u64,u64,u64)",
-        "count_layers": "void(u64,i64,i64,u64)",
-        "place_rows": "void(u64,i64,i64,u64,u64,u64)",
-        "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64,u64)",
-        "select_rows": "i64(u64,u64,u64,i64,i64,u64,u64)",
-        "select_below": "i64(u64,u64,u64,i64,u64,u64)",
-        "count_positions": "void(u64,u64,i64,i64,u64,u64)",
-        "make_up_leaves": "void(u64,i64,i64,i64,u64)",
-        "list_kinds": "void(u64,i64,i64,u64)",
-        "list_lost": "i64(u64,i64,i64,u64,u64,u64)",
-        "count_empties": "void(u64,i64,i64,u64)",
-        "fill_filters": "void(u64,i64,i64,u64)",
         "insert_children": "i64(u64,i64,i64,u64)",
-        "tally_rows": "void(u64,i64,i64,u64,u64)",
-        "tally_listed": "void(u64,u64,i64,i64,u64,u64)",
         "list_parents": "i64(u64,i64,u64,i64)",
         "replay_game": "i64(u64,u64,u64,i64,u64,i64,u64)",
-        "list_faults": "i64(u64,i64,i64,u64,i64,u64,u64)",
-        "reach_rows": "i64(u64,u64,u64,i64,i64,i64,u64)",
-        "text_load": "i64(u64,u64,i64,i64,u64,u64)",
-        "inspect_rows": "i64(u64,i64,i64,u64)",
-        "grade_rows": "i64(u64,u64,i64,u64,i64,u64,i64)",
-        "judge_moves": "void(u64,u64,i64,u64)",
-        "list_scores": "i64(u64,u64,i64,u64,u64)",
     },
     {name: name for name in ("find_row", "board_moves_of", "board_flips_of", "canonical_of", "list_links")},
 )

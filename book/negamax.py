@@ -21,7 +21,6 @@ from desdaemon.book.memory.arena import ARENA
 from desdaemon.engine.limits import endgame_steps
 
 from .chunks import Bytes, Records, Rows, Words, address
-from .exports import kernels
 from .layout import (
     LAYERS,
     LEVELS,
@@ -37,6 +36,7 @@ from .layout import (
     WORD,
 )
 from .options import BookOptions
+from .passes import await_kernels, kernels
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
 from .table import BookTable, Filters
 
@@ -81,6 +81,7 @@ class LayerOrder:
     """
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:
+        await_kernels(progress)
         self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
         self._begins: Words = np.zeros(LAYERS + 1, np.uint64)
         for start, end in slices(len(table), _SLICE, "order", progress):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from desdaemon.book.memory.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
 
+from . import passes
 from .chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .layout import (
     CHUNK_BITS,
@@ -370,17 +371,19 @@ class BookTable(TableMemory):
     def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
         """Return a byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES`, or 0 if both sides have moves."""
         self.need_all()
+        passes.await_kernels(progress)
         kinds = np.empty(len(self), np.uint8)
         for start, end in slices(len(self), CHUNK_ROWS, "passes", progress):
-            self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
+            passes.kernels().list_kinds(self.context, start, end, address(kinds) + start)
         return kinds
 
     def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
         """Return the numbers of positions with 0..64 empty squares."""
         self.need_all()
+        passes.await_kernels(progress)
         counts: Words = np.zeros(SQUARES, np.uint64)
         for start, end in slices(len(self), CHUNK_ROWS, "count", progress):
-            self._kernels.count_empties(self.context, start, end, address(counts))
+            passes.kernels().count_empties(self.context, start, end, address(counts))
         return counts
 
     def bare_filters(self, counts: Words, progress: ProgressCallback = no_progress) -> Filters:
@@ -403,7 +406,7 @@ class BookTable(TableMemory):
         filled = self.bare_filters(self.by_empties(progress), progress)
         if filled.bits:
             for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
-                self._kernels.fill_filters(self.context, start, end, filled.at)
+                passes.kernels().fill_filters(self.context, start, end, filled.at)
         return filled
 
     def insert_children(self, start: int, end: int, progress: ProgressCallback = no_progress) -> None:

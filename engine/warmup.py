@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from desdaemon.engine.evaluation.weights import Weights, WeightsError, are_expanded
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.processors import processors
 
-from .compiler import library
+from .compiler import library, notice
 from .exports import SPEC
 
 
@@ -22,6 +24,41 @@ def command_line() -> Parser:
     return parser
 
 
+class _Compilation(threading.Thread):
+    """Compiles a library where it is missing, when one of the ``slots`` is free. ``error`` says why it failed."""
+
+    def __init__(self, spec: library.Spec, slots: threading.Semaphore) -> None:
+        # A daemon: after Ctrl-C nobody waits for it, and the compiling process ends with this one.
+        super().__init__(name=f"compile {spec.name}", daemon=True)
+        self._spec, self._slots = spec, slots
+        self.seconds = 0.0
+        self.error: library.LibraryError | None = None
+
+    def run(self) -> None:
+        with self._slots:
+            begun = time.perf_counter()
+            try:
+                library.compile_library(self._spec, lambda _: None)
+            except library.LibraryError as error:
+                self.error = error
+            self.seconds = time.perf_counter() - begun
+
+
+def _compile(specs: Sequence[library.Spec]) -> Iterator[_Compilation]:
+    """Compile several libraries, as many at a time as there are processors; yield each when it is done, in order."""
+    with notice.Compiling("libraries of kernels") as progress:
+        slots = threading.Semaphore(processors())
+        compilations = [_Compilation(spec, slots) for spec in specs]
+        for compilation in compilations:
+            compilation.start()
+        for done, compilation in enumerate(compilations):
+            progress(f"{done}/{len(specs)}")
+            # In turns, because on Windows Ctrl-C ends no wait.
+            while compilation.is_alive():
+                compilation.join(0.2)
+            yield compilation
+
+
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
     """Compile the libraries ``specs`` that are not in the cache, then expand the shipped weights. With ``--check`` only
     report whether something is missing.
@@ -30,22 +67,20 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
     """
     arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")
-    status = 0
+    missing = [spec for spec in specs if library.read_cached(spec) is None]
     for spec in specs:
-        begun = time.perf_counter()
-        state = "cached"
-        if library.read_cached(spec) is None:
-            if arguments.check:
-                print(f"{spec.name + ' library':24} {'missing':10}")
-                status = 1
-                continue
-            try:
-                library.compile_library(spec)
-            except library.LibraryError as error:
-                logs.message(str(error), level="error")
+        if spec not in missing:
+            print(f"{spec.name + ' library':24} {'cached':10}", flush=True)
+    if arguments.check:
+        for spec in missing:
+            print(f"{spec.name + ' library':24} {'missing':10}")
+    else:
+        for spec, compilation in zip(missing, _compile(missing), strict=True):
+            if compilation.error is not None:
+                logs.message(str(compilation.error), level="error")
                 return 1
-            state = "compiled"
-        print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
+            print(f"{spec.name + ' library':24} {'compiled':10} {compilation.seconds:8.2f}", flush=True)
+    status = 1 if arguments.check and missing else 0
     begun = time.perf_counter()
     # Print the name first, because the first run takes seconds.
     print(f"{'weights':24} ", end="", flush=True)

@@ -22,6 +22,7 @@ from desdaemon.book.chunks import Rows
 from desdaemon.book.counts import parents_of
 from desdaemon.book.errors import within
 from desdaemon.book.layout import HUMAN, LINKED, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.passes import await_kernels
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import unsearched
@@ -227,6 +228,7 @@ class LongCommand:
         After a cancellation the update takes at most `book.SETTLE_S`, so that scores may be stale.
         """
         try:
+            await_kernels(self.progress)
             work()
             self.negamax()
             finished = True

@@ -12,6 +12,7 @@ SPEC = Spec(
     ("desdaemon.book.egaroucid.kernels",),
     {
         "egbk_load": "i64(u64,u64,i64,i64,i64,u64,u64)",
+        "count_positions": "void(u64,u64,i64,i64,u64,u64)",
         "add_passes": "i64(u64,i64,i64,u64,u64)",
     },
 )

@@ -247,7 +247,7 @@ def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDA
     counts = np.zeros(len(book), np.uint64)
     # Children come before their parents.
     for start, end in slices(len(order), _SLICE, "lines", progress):
-        book_kernels().count_positions(
+        kernels().count_positions(
             book.table.context, address(order.rows), start, end, address(counts), order.filters.at
         )
     return np.minimum(counts, MAX_LINES)

@@ -10,7 +10,7 @@ from desdaemon.book.egaroucid.layout import (
     EGBK_SCORE,
 )
 from desdaemon.book.kernels.blocks import no_level
-from desdaemon.book.kernels.graph import prefetch_key
+from desdaemon.book.kernels.graph import FAMILIES, family_of, legal_of, link_count, link_row, links_of, prefetch_key
 from desdaemon.book.kernels.imports import (
     at_fault,
     check_board,
@@ -21,6 +21,7 @@ from desdaemon.book.kernels.imports import (
     tally_import,
     word_of,
 )
+from desdaemon.book.kernels.negamax import add_saturated
 from desdaemon.book.kernels.records import (
     clamped,
     empties_of,
@@ -42,7 +43,7 @@ from desdaemon.book.kernels.records import (
     set_score,
     upper_bound_of,
 )
-from desdaemon.book.kernels.table import find_row, insert_row, row_at
+from desdaemon.book.kernels.table import find_row, insert_row, listed_row, row_at
 from desdaemon.book.layout import (
     BAD_LEAF,
     BAD_LEAF_LEVEL,
@@ -219,3 +220,28 @@ def add_passes(ctx, start, end, passes, out):
                 set_flags(to, flags_of(source) & U(EGAROUCID_LEVELS | HUMAN))
         row += U(1)
     return end
+
+
+@kernel("void(u64,u64,i64,i64,u64,u64)")
+def count_positions(ctx, order, start, end, out, filters):
+    """Write Egaroucid's line counts of the rows ``order[start]`` to ``order[end - 1]`` to ``out``, 64 bits at each
+    row's number.
+
+    The counts of their children must be there already. A count is 1 + the sum over the links; a forced pass counts as
+    the position after it.
+    """
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    t = first
+    while t < i2u(end):
+        family = family_of(ctx, order, first, t, i2u(end), filters, families)
+        total = U(1)
+        if legal_of(family) == U(0) and link_count(family):
+            total = U(0)
+        links = links_of(family)
+        k = U(0)
+        while k < link_count(family):
+            total = add_saturated(total, ld64(out + (i2u(link_row(links, k)) << U(3))))
+            k += U(1)
+        st64(out + (listed_row(order, t) << U(3)), total)
+        t += U(1)

@@ -26,10 +26,10 @@ from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, address
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.memory.files import replacing
 from desdaemon.book.options import BookOptions, Rule, guessed_options
+from desdaemon.book.passes import await_kernels, kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import levels_in_scale
 from desdaemon.book.record import PositionEntry
@@ -246,6 +246,7 @@ def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -
     Options that the file lacks follow from its positions (`guessed_options`). Leaves given as ``--`` stay open. The
     file is read piece by piece.
     """
+    await_kernels(progress)
     loader = _LineLoader(path)
     at, rest = 0, b""
     try:

@@ -19,11 +19,12 @@ from desdaemon.book.chunks import Rows, address
 from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Position, Worker
 from desdaemon.book.editing.shrink import root_row
 from desdaemon.book.errors import within
-from desdaemon.book.exports import kernels
 from desdaemon.book.layout import EXPAND, NO_SCORE, WALK_STACK_WORDS
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.table import BookTable, Filters
+
+from .exports import kernels
 
 _STEP = 1 << 6
 _WALKED = 1 << 14

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from desdaemon.protocol.rows import Satellite
 
-SATELLITE = Satellite(book_commands="desdaemon.book.growth.book_commands:COMMANDS")
+SATELLITE = Satellite(
+    book_commands="desdaemon.book.growth.book_commands:COMMANDS", libraries=("desdaemon.book.growth.exports",)
+)

@@ -1,9 +1,9 @@
-"""All kernels of the book's library: here those by which Python calls inlined kernels; by import the others."""
+"""The kernels of look-ups and changes: here those by which Python calls inlined kernels; by import the others."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
 
-from . import graph, imports, leaves, negamax, packed, reports, retro, table, walks
+from . import grades, graph, packed, retro, table
 from .records import opponent_of, player_of
 
 
@@ -49,13 +49,9 @@ __all__ = [
     "board_moves_of",
     "canonical_of",
     "canonicalise",
+    "grades",
     "graph",
-    "imports",
-    "leaves",
-    "negamax",
     "packed",
-    "reports",
     "retro",
     "table",
-    "walks",
 ]

@@ -1,12 +1,20 @@
-"""Faulty leaves, and counts of positions by kind, level and score."""
+"""Faulty records and leaves, and counts of positions by kind, level and score."""
 
 from desdaemon.book.layout import (
+    BAD_BOARD,
+    BAD_NUMBERS,
     FINISHED,
+    HUMAN,
+    HUMAN_LEVEL,
     ILLEGAL,
     LINKED,
+    MAX_LEVEL,
     MAX_SCORE,
     MUST_PASS,
+    NO_LEVEL,
     NO_MOVE,
+    NO_SCORE,
+    NOT_FOUND,
     OPEN,
     OTHER_PASSES,
     PASS,
@@ -36,9 +44,22 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import FAMILIES, family_of, is_finished, legal_of, link_count, link_row, linked_of, links_of
+from .graph import (
+    BOARD,
+    FAMILIES,
+    family_of,
+    find_rows,
+    is_finished,
+    legal_of,
+    link_count,
+    link_row,
+    linked_of,
+    links_of,
+)
+from .imports import check_board
 from .records import (
     empties_of,
+    flags_of,
     has_leaf,
     leaf_move_of,
     leaf_score_of,
@@ -46,6 +67,7 @@ from .records import (
     opponent_of,
     player_of,
     score_of,
+    set_board,
     set_leaf,
     set_level,
 )
@@ -54,6 +76,10 @@ from .table import hash_of, listed_row, row_at
 FAULT = 16
 """Bytes of a noted fault: row and kind, 64 bits each."""
 FAULT_KIND = 8
+INSPECTED = 32
+"""Number of rows that `inspect_rows` looks up together."""
+INSPECTED_KEYS = INSPECTED * BOARD
+INSPECTED_ROWS = 8 * INSPECTED
 
 
 @kernel("i64(u64,u64)")
@@ -234,3 +260,55 @@ def tally_listed(ctx, order, count, limit, tally, filters):
         record = row_at(ctx, listed_row(order, t))
         tally_kinds(tally, record, empties_of(record), links_below(family, limit), is_finished(family))
         t += U(1)
+
+
+@kernel("i64(u64)", inline=True)
+def bad_numbers(record):
+    """Return 1 if a record's score or level is out of range or contradicts its human mark, else 0."""
+    score = score_of(record)
+    level = level_of(record)
+    if (score < -MAX_SCORE or score > MAX_SCORE) and score != NO_SCORE:
+        return 1
+    by_hand = level == HUMAN_LEVEL
+    if by_hand != (flags_of(record) & U(HUMAN) != U(0)):
+        return 1
+    return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and not by_hand else 0
+
+
+@kernel("i64(u64,i64,i64,u64)")
+def inspect_rows(ctx, start, end, out):
+    """Write a byte to ``out`` for each of rows ``start`` to ``end`` - 1: the faults BAD_BOARD, NOT_FOUND and
+    BAD_NUMBERS added up, 0 if the record is sound.
+
+    Returns the number of rows with a fault.
+    """
+    keys = stack_buf(INSPECTED_KEYS)
+    found_rows = stack_buf(INSPECTED_ROWS)
+    row = i2u(start)
+    wrong = 0
+    while row < i2u(end):
+        batch = i2u(end) - row
+        if batch > U(INSPECTED):
+            batch = U(INSPECTED)
+        k = U(0)
+        while k < batch:
+            record = row_at(ctx, row + k)
+            set_board(keys + k * U(BOARD), player_of(record), opponent_of(record))
+            k += U(1)
+        find_rows(ctx, keys, u2i(batch), found_rows)
+        k = U(0)
+        while k < batch:
+            record = row_at(ctx, row + k)
+            what = 0
+            if check_board(player_of(record), opponent_of(record)):
+                what |= BAD_BOARD
+            if ld64(found_rows + (k << U(3))) != row + k:
+                what |= NOT_FOUND
+            if bad_numbers(record):
+                what |= BAD_NUMBERS
+            st8(out + row + k - i2u(start), what)
+            if what:
+                wrong += 1
+            k += U(1)
+        row += batch
+    return wrong

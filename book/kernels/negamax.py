@@ -295,28 +295,3 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
     if total_tally:
         merge_tally(total_tally, tally)
     return u2i(t)
-
-
-@kernel("void(u64,u64,i64,i64,u64,u64)")
-def count_positions(ctx, order, start, end, out, filters):
-    """Write Egaroucid's line counts of the rows ``order[start]`` to ``order[end - 1]`` to ``out``, 64 bits at each
-    row's number.
-
-    The counts of their children must be there already. A count is 1 + the sum over the links; a forced pass counts as
-    the position after it.
-    """
-    families = stack_buf(FAMILIES)
-    first = i2u(start)
-    t = first
-    while t < i2u(end):
-        family = family_of(ctx, order, first, t, i2u(end), filters, families)
-        total = U(1)
-        if legal_of(family) == U(0) and link_count(family):
-            total = U(0)
-        links = links_of(family)
-        k = U(0)
-        while k < link_count(family):
-            total = add_saturated(total, ld64(out + (i2u(link_row(links, k)) << U(3))))
-            k += U(1)
-        st64(out + (listed_row(order, t) << U(3)), total)
-        t += U(1)

@@ -32,6 +32,7 @@ from desdaemon.book.record import RECORD
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
 
+from .exports import kernels as packed_kernels
 from .rows import SATELLITE
 
 MAGIC = SATELLITE.book_formats[0].magic
@@ -180,7 +181,7 @@ class PackedFile:
         """Return the record in a row, an array of one `RECORD`. Raises IndexError if there is none."""
         self.watch()
         record = np.zeros(1, RECORD)
-        if not kernels().packed_record(self.at, row, address(record)):
+        if not packed_kernels().packed_record(self.at, row, address(record)):
             raise IndexError(f"{self.path}: no row {row}")
         return record
 
@@ -193,7 +194,7 @@ class PackedFile:
         done = 0
         for number in range(self.header.pages):
             self.watch()
-            count = int(kernels().packed_records(self.at, number, address(records)))
+            count = int(packed_kernels().packed_records(self.at, number, address(records)))
             if (damage := self.damage) is not None:
                 raise damage
             done += count
@@ -227,7 +228,7 @@ class PackedWriter:
         while done < end:
             page: Bytes = np.zeros(PACKED_PAGE, np.uint8)
             first = done
-            done = int(kernels().packed_fill(*places, first, len(self._keys), address(page)))
+            done = int(packed_kernels().packed_fill(*places, first, len(self._keys), address(page)))
             crc = zlib.crc32(page[4:].data)
             page[:4].view("<u4")[0] = crc
             self._write(page.data)
@@ -252,7 +253,7 @@ def keys_of(records: Records) -> Words:
     """Return the keys of records, uint64 (n, 2)."""
     keys: Words = np.empty((len(records), 2), np.uint64)
     records = np.ascontiguousarray(records, RECORD)
-    kernels().packed_keys(address(records), len(records), address(keys))
+    packed_kernels().packed_keys(address(records), len(records), address(keys))
     return keys
 
 

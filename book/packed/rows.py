@@ -16,4 +16,5 @@ SATELLITE = Satellite(
             open="desdaemon.book.packed.table:open_mapped",
         ),
     ),
+    libraries=("desdaemon.book.packed.exports",),
 )

@@ -11,12 +11,13 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words, address
 from desdaemon.book.editing.rounds import Position
 from desdaemon.book.editing.shrink import root_row
-from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL, NOT_IN_BOOK
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import KnownScore
 from desdaemon.protocol.othello.rules import MOST_MOVES
+
+from .exports import kernels
 
 _STEP = 1 << 10
 

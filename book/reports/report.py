@@ -9,11 +9,12 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
-from desdaemon.book.exports import kernels
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import START
 from desdaemon.protocol.othello.notation import discs_text
+
+from .exports import kernels
 
 _SLICE = 1 << 15
 _PAIRS = 1 << 20

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .jit import Kernel
     from .library import Spec
 
-LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
+LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports", "desdaemon.book.passes")
 """Modules whose ``SPEC`` defines a library, but for those of satellites."""
 
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         text, _ = jit.kernels()[options.name].lower()
         sys.stdout.write(text)
         return 0
-    spec = next(spec for spec in libraries if jit.used_by(spec.modules, options.name))
+    spec = next(spec for spec in libraries if options.name in jit.reached(spec.entries))
     optimised = jit.link(spec.modules, spec.entries)
     text = jit.assembly(optimised) if options.asm else str(optimised)
     code = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)

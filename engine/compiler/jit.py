@@ -181,13 +181,7 @@ def kernels() -> dict[str, Kernel]:
     return dict(_registry)
 
 
-def used_by(modules: Iterable[str], name: str) -> bool:
-    """Return whether the kernel ``name`` is in the package of one of ``modules``. Its module must be imported."""
-    packages = {module.rpartition(".")[0] for module in modules}
-    return _registry[name].function.__module__.rpartition(".")[0] in packages
-
-
-def _reached(entries: Iterable[str]) -> list[str]:
+def reached(entries: Iterable[str]) -> list[str]:
     """Return the names of ``entries`` and of the kernels that they call, directly or not, in the order of their
     registration.
     """
@@ -219,7 +213,7 @@ def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | No
             raise KernelError(f"{name} is {_registry[name].signature}, not {signature}")
     machine = target_machine(host_target())
     linked: Any = None
-    names = _reached(entries)
+    names = reached(entries)
     total = len(names) + 1
     with global_compiler_lock:
         for done, name in enumerate(names):

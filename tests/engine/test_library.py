@@ -530,7 +530,7 @@ def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
     )
     assert process.stderr
     told = process.stderr.readline()
-    assert told.startswith(b"desdaemon: compiling the engine for this machine")
+    assert told.startswith(b"desdaemon: compiling the libraries of kernels for this machine")
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

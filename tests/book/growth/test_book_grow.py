@@ -21,7 +21,7 @@ from desdaemon.book.editing.game_results import count, live_game
 from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.editing.shrink import cut, prune, prune_marks
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.exports import kernels
+from desdaemon.book.passes import kernels
 from desdaemon.book.growth.grow import (
     Mode,
     deviate,

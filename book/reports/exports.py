@@ -1,0 +1,23 @@
+"""The kernels of reports that Python calls, by name and signature."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from desdaemon.engine.compiler.library import Library, Spec, load
+
+SPEC = Spec(
+    "book-reports",
+    __name__,
+    ("desdaemon.book.reports.kernels",),
+    {
+        "judge_moves": "void(u64,u64,i64,u64)",
+        "list_scores": "i64(u64,u64,i64,u64,u64)",
+    },
+)
+
+
+@cache
+def kernels() -> Library:
+    """Return the library's functions; compiles them at the first use on a machine, which takes some seconds."""
+    return load(SPEC)
