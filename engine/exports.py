@@ -12,8 +12,6 @@ from desdaemon.engine.compiler.library import Spec, wait
 MODULES = (
     "desdaemon.engine.kernels.interface",
     "desdaemon.engine.kernels.lines",
-    "desdaemon.engine.kernels.perft",
-    "desdaemon.engine.kernels.positions",
     "desdaemon.engine.kernels.short_searches",
 )
 
@@ -42,11 +40,7 @@ SPEC = Spec(
         "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
         "search_records": "void(u64,u64,i64)",
         "play_lines": "void(u64,i64)",
-        "perft": "i64(u64,u64,i64,i64)",
         "boards_canonical": "void(u64,u64,i64)",
-        "positions_add": "i64(u64,u64,u64,u64)",
-        "positions_copy": "void(u64,i64,u64,i64)",
-        "positions_expand": "i64(u64,i64,i64,u64,i64,i64)",
     },
     {
         **{

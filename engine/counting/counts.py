@@ -12,6 +12,8 @@ from desdaemon.engine.memory import Block
 from desdaemon.protocol.othello.rules import MOST_MOVES, START
 from desdaemon.protocol.system import platform
 
+from .exports import kernels
+
 _SLOT_BYTES = 16
 _SLOTS_AT_ONCE = 1 << 18
 _LEAST_SLOTS = 1 << 17
@@ -37,7 +39,7 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
     parts = _parts(library, player, opponent, depth, mode, max(8, depth - 6))
     pool = ThreadPoolExecutor(max(1, threads))
     try:
-        return sum(pool.map(lambda part: int(library.perft(*part, mode)), parts))
+        return sum(pool.map(lambda part: int(kernels().perft(*part, mode)), parts))
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -63,7 +65,7 @@ def _parts(
 
 class _Set:
     """A set of canonical boards: a hash table in memory of ``slots`` slots, a power of two, as
-    `desdaemon.engine.kernels.positions` describes it.
+    `desdaemon.engine.counting.kernels.positions` describes it.
 
     Raises MemoryError if it would take more than half of the machine's memory.
     """
@@ -121,7 +123,7 @@ def count_positions(depth: int, definition: int = 1) -> int:
         raise ValueError(f"depth {depth}: expected 0 or more plies")
     if definition not in (1, 2, 3):
         raise ValueError(f"definition {definition}: expected 1 (as moved), 2 (passes made) or 3 (unfinished games)")
-    level = _Set(load(SPEC), _LEAST_SLOTS)
+    level = _Set(kernels(), _LEAST_SLOTS)
     # The opening board is its own smallest image.
     level.add(*START)
     for _ in range(depth):

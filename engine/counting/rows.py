@@ -82,4 +82,5 @@ SATELLITE = Satellite(
             handler="desdaemon.engine.counting.commands:resources",
         ),
     ),
+    libraries=("desdaemon.engine.counting.exports",),
 )

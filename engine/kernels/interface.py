@@ -41,6 +41,7 @@ from .bits import (
     atomic_add64,
     blsr,
     call_hook,
+    canonical,
     canonical_symmetry,
     ctz,
     exchange64,
@@ -368,3 +369,16 @@ def evaluate_often(ctx, p, o, number):
         update_features(features, below, x, flip(x, p, o), U(0))
         total += evaluate(ctx, below, U(1), empties - 1)
     return total
+
+
+@kernel("void(u64,u64,i64)")
+def boards_canonical(players, opponents, number):
+    """Replace each of ``number`` boards by the smallest of its eight images; ``players`` and ``opponents`` are
+    addresses of their words.
+    """
+    board = stack_buf(16)
+    for place in range(number):
+        offset = i2u(place) << U(3)
+        canonical(ld64(players + offset), ld64(opponents + offset), board)
+        st64(players + offset, ld64(board))
+        st64(opponents + offset, ld64(board + U(8)))

@@ -14,6 +14,7 @@ import pytest
 from checkout import IMPORT
 from interpreted import MASK, U64, MixedIntegers, OutOfBounds
 
+from desdaemon.engine.compiler.inspect import specs
 from desdaemon.engine.memory import Block
 
 _OPERATIONS = {

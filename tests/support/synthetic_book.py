@@ -6,8 +6,8 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
-from desdaemon.book.passes import kernels
 from desdaemon.book.options import BookOptions
+from desdaemon.book.passes import kernels
 from desdaemon.book.progress import no_progress, slices
 from desdaemon.book.record import START
 

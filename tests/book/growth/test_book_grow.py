@@ -21,7 +21,6 @@ from desdaemon.book.editing.game_results import count, live_game
 from desdaemon.book.editing.rounds import CommandProgress, Worker
 from desdaemon.book.editing.shrink import cut, prune, prune_marks
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.passes import kernels
 from desdaemon.book.growth.grow import (
     Mode,
     deviate,
@@ -38,6 +37,7 @@ from desdaemon.book.growth.self_play import SelfPlayTerms, self_play
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
 from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
+from desdaemon.book.passes import kernels
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.table import BookTable
 from desdaemon.engine.limits import level_limits

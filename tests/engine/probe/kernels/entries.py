@@ -1,6 +1,7 @@
 """The entries of a searcher's tables, compared with searches of another one."""
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.counting.kernels.positions import positions_add
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, folded_product, ld64, moves, popc, st64
 from desdaemon.engine.kernels.context import (
     bucket_of,
@@ -15,7 +16,6 @@ from desdaemon.engine.kernels.context import (
     upper_of,
 )
 from desdaemon.engine.kernels.interface import search_root
-from desdaemon.engine.kernels.positions import positions_add
 from desdaemon.engine.layout import EXACT, LOCAL_TABLE_EMPTIES, NO_MOVE
 
 _SHARE_SALT = 0xA0761D6478BD642F
@@ -41,8 +41,9 @@ def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
 
     The entries are those of the shared table, of that for principal variations and, with few empties, of the thread's
     own. Positions have at least ``fewest`` empties; ``share`` in 256 of the moves of each are followed, chosen by the
-    boards' bits. ``seen`` is a set of `kernels.positions` with ``mask`` + 1 slots: no position is visited twice, and at
-    most half as many as there are slots. ``counts`` are words: positions visited, exact entries, wrong ones.
+    boards' bits. ``seen`` is a set of `engine.counting.kernels.positions` with ``mask`` + 1 slots: no position is
+    visited twice, and at most half as many as there are slots. ``counts`` are words: positions visited, exact entries,
+    wrong ones.
     """
     legal = moves(p, o)
     if legal == U(0):

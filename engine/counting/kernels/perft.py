@@ -11,9 +11,7 @@ from llvmlite import ir
 
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.protocol.othello import rules
-
-from .bits import (
+from desdaemon.engine.kernels.bits import (
     DOWN_RAYS,
     SHIFTS,
     UP_RAYS,
@@ -32,7 +30,7 @@ from .bits import (
     stack_buf,
     sts64,
 )
-from .emit import (
+from desdaemon.engine.kernels.emit import (
     AVX512,
     call,
     const,
@@ -51,6 +49,7 @@ from .emit import (
     vector,
     void,
 )
+from desdaemon.protocol.othello import rules
 
 PASS_IS_A_PLY = 1
 

@@ -4,8 +4,7 @@ A set is a power of two of slots of two words, (mover, opponent), both 0 in an e
 """
 
 from desdaemon.engine.compiler.jit import kernel
-
-from .bits import (
+from desdaemon.engine.kernels.bits import (
     U,
     bit,
     blsr,
@@ -22,19 +21,6 @@ from .bits import (
 
 FORCED_PASSES_MADE = 2
 ENDED_GAMES_DROPPED = 3
-
-
-@kernel("void(u64,u64,i64)")
-def boards_canonical(players, opponents, number):
-    """Replace each of ``number`` boards by the smallest of its eight images; ``players`` and ``opponents`` are
-    addresses of their words.
-    """
-    board = stack_buf(16)
-    for place in range(number):
-        offset = i2u(place) << U(3)
-        canonical(ld64(players + offset), ld64(opponents + offset), board)
-        st64(players + offset, ld64(board))
-        st64(opponents + offset, ld64(board + U(8)))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)

@@ -1,0 +1,1 @@
+"""The kernels that count: lines of play, and sets of distinct positions."""
