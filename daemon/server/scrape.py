@@ -6,13 +6,13 @@ import contextlib
 import os
 import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any
 
-from desdaemon.core.threads import begin
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs, platform
 
@@ -46,7 +46,7 @@ class Scrape(ThreadingTCPServer):
 
     def start(self) -> None:
         """Answer requests from now on."""
-        begin(self.serve_forever, "metrics")
+        threading.Thread(target=self.serve_forever, name="metrics", daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection on a thread of its own, and end the oldest where too many are open."""

@@ -234,10 +234,10 @@ def test_perft_and_count_print_the_known_numbers(capsys: pytest.CaptureFixture[s
 def test_counting_without_a_compiler_is_told_in_a_line(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def load(*_: object) -> None:
+    def kernels() -> None:
         raise LibraryError("no compiler")
 
-    monkeypatch.setattr("desdaemon.engine.counting.counts.load", load)
+    monkeypatch.setattr("desdaemon.engine.counting.counts.kernels", kernels)
     assert main([*command.split(), "9"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"desdaemon {command.split()[0]}: no compiler\n")

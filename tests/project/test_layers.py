@@ -27,7 +27,7 @@ ORDER = """
     engine
 
     book.layout  book.errors  book.progress  book.exports  book.options  book.record  book.readings  book.kernels
-    book.chunks  book.games  book.changes  book.memory
+    book.passes  book.chunks  book.games  book.changes  book.memory
     book.table  book.counts  book.negamax  book.book  book.storage  book.formats
     book.choose  book.editing  book.grade  book.summary  book.check  book.front  book
 
@@ -72,6 +72,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
+    *ROOT.glob("engine/counting/kernels/*.py"),
     *ROOT.glob("book/*/kernels.py"),
     ROOT / "engine/counting/studies.py",
     *ROOT.glob("engine/training/**/*.py"),
@@ -80,8 +81,8 @@ COMPILING = [
 HEAVY = (
     "desdaemon.engine.kernels",
     "desdaemon.book.kernels",
-    "desdaemon.book.edax.kernels",
-    "desdaemon.book.egaroucid.kernels",
+    *(f"desdaemon.book.{name}.kernels" for name in ("edax", "egaroucid", "growth", "packed", "reports")),
+    "desdaemon.engine.counting.kernels",
     "desdaemon.engine.compiler.jit",
     "desdaemon.engine.training",
 )
