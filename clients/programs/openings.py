@@ -154,7 +154,8 @@ def openings_of_file(path: str, plies: int = 60) -> Openings:
         else:
             openings[key] = opening
     if not openings:
-        raise BadInput(f"{quoted(path)}: expected games that go on after {plies} plies, or positions")
+        lacking = f"all its games are over after {plies} plies" if finished else "there is no opening in it"
+        raise BadInput(f"{quoted(path)}: {lacking}: expected games or positions that go on")
     return Openings(list(openings.values()), coinciding, finished)
 
 

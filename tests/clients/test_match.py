@@ -292,6 +292,16 @@ def test_a_bad_game_of_a_file_of_openings_is_told_and_left_out(
     assert 'x.txt": game 2, line 2: A1 (move 2) is illegal' in capsys.readouterr().err
 
 
+def test_a_file_without_an_opening_says_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("once upon a time\n")
+    with pytest.raises(BadInput, match="there is no opening in it"):
+        openings_of_file(str(path))
+    path.write_text("e6f4e3f6g5d6e7f5c5\n")
+    with pytest.raises(BadInput, match="all its games are over after 60 plies"):
+        openings_of_file(str(path))
+
+
 # Results
 
 
