@@ -11,7 +11,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -301,15 +301,22 @@ class GrowthCommand(LongCommand):
         self._search_open(faults[:, 0].tolist())
         self.book.checked()
 
-    def store(self, positions: Collection[Position], also: Callable[[], object] = lambda: None) -> None:
-        """Add canonical positions; a crash leaves all or none of them and of what ``also`` changes. Then search a new
-        leaf for each of them whose leaf is faulty, and for each parent whose leaf has become a link.
+    def store(self, positions: Collection[Position]) -> None:
+        """Add canonical positions as `storing` does, and nothing else."""
+        with self.storing(positions):
+            pass
+
+    @contextmanager
+    def storing(self, positions: Collection[Position]) -> Iterator[None]:
+        """A context that begins by adding canonical positions; a crash leaves all or none of them and of what its block
+        changes. After the block it searches a new leaf for each of them whose leaf is faulty, and for each parent whose
+        leaf has become a link.
         """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
         with self.book.together():
             self.add((position, NO_SCORE) for position in positions)
-            also()
+            yield
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
         self.complete_at(np.array(sorted(rows), np.int64), whole=whole)
 

@@ -114,13 +114,11 @@ def self_play(
                 played.append(game)
                 job.progress("games", done + len(played), games)
 
-        def count_all() -> None:
+        with job.storing([position for positions in played for position in kept_positions(book, positions)]):
             for positions in played:
                 last = final_score(*positions[-1])
                 score = last if len(positions) % 2 else -last
                 count(book, live_game(positions, score, "self-play", learned=adjusting))
-
-        job.store([position for positions in played for position in kept_positions(book, positions)], count_all)
         job.negamax()
         if job.full:
             raise WorkCancelled
