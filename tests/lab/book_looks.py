@@ -2,7 +2,8 @@
 
 The book is synthetic and has a journal. Each pass runs on the main thread as a job's does; meanwhile another thread,
 with the interpreter's settings of a server, looks positions up as a client's `book.get` does, without grades. Then the
-process that writes to it is killed, and the book opened again; and `deviate` is given budgets. Prints a table.
+process that writes to it is killed, and the book opened again; and `deviate` is given budgets. Prints a table; with
+`--packed M` also that of `packed_book M`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
 from desdaemon.protocol.command_line import Parser
+
+from . import packed_book
 
 SWITCH_S = 0.0001
 """Switch interval of the interpreter, as in a server."""
@@ -162,9 +165,11 @@ def main(arguments: list[str]) -> int:
     """Print the table; returns the exit status."""
     parser = Parser("lab book_looks", description="Look-ups during passes over a synthetic book, budgets, a kill.")
     parser.add_argument("positions", type=int, help="positions of the book, 10000 or more")
+    parser.add_argument("--packed", type=int, metavar="M", help="positions of a packed book to measure besides")
     parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     named = parser.parse_args(arguments)
     within("positions", named.positions, 10_000, 1 << 31)
+    packed = [] if named.packed is None else [str(packed_book.checked(named.packed))]
     sys.setswitchinterval(SWITCH_S)
     sys.stdout.write(
         "| | time | look-ups | p50, ms | p95, ms | longest, ms | |\n| --- | --- | --- | --- | --- | --- | --- |\n"
@@ -173,4 +178,7 @@ def main(arguments: list[str]) -> int:
         for line in run(named.positions, folder):
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
+    if packed:
+        sys.stdout.write("\n")
+        return packed_book.main([*packed, *(["--folder", str(named.folder)] if named.folder else [])])
     return 0

@@ -149,13 +149,18 @@ def run(positions: int, folder: Path) -> Iterator[str]:
     yield f"| look-ups a second, cold, one after another | {len(cold) / cold_s:,.0f} | the same |"
 
 
+def checked(positions: int) -> int:
+    """Return the number of positions. Raises `OutOfRange`."""
+    return within("positions", positions, 1000, LARGEST)
+
+
 def main(arguments: list[str]) -> int:
     """Print the table; returns the exit status."""
     parser = Parser("lab packed_book", description="Size and look-ups of a packed book.")
     parser.add_argument("positions", type=int, help="positions of the book, 1000 or more")
     parser.add_argument("--folder", type=Path, help="where its file is written and removed")
     named = parser.parse_args(arguments)
-    within("positions", named.positions, 1000, LARGEST)
+    checked(named.positions)
     sys.stdout.write(f"| | here | {LARGEST:,} positions, by reckoning |\n| --- | --- | --- |\n")
     with own_folder(named.folder) as folder:
         for line in run(named.positions, folder):
