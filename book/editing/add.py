@@ -231,8 +231,6 @@ def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: 
 
 def fix(book: Book, worker: Worker) -> CommandOutcome:
     """Drop leaves that are links or illegal, search open leaves and bring all scores up to date."""
-    # Of a packed file nobody knows whether leaves are open.
-    book.table.need_all()
     return GrowthCommand(book, worker).run()
 
 

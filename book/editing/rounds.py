@@ -371,8 +371,10 @@ class GrowthCommand(LongCommand):
     ) -> CommandOutcome:
         """Call ``begin``. Then repeat a round until ``choose`` returns no new position: search missing leaves, run
         negamax, and add the positions that ``choose`` returns, each with its score or NO_SCORE. Without room for all of
-        them the command ends unfinished, once those that it added are searched.
+        them the command ends unfinished, once those that it added are searched. Raises `ReadOnly`, before anything is
+        searched, if not all positions are in memory.
         """
+        self.book.table.need_all()
 
         def work() -> None:
             begin()

@@ -23,6 +23,7 @@ def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
     Scores set by hand stay. Missing leaves are searched first. Raises `OutOfRange`.
     """
     within("level", level, 0, MAX_LEVEL)
+    book.table.need_all()
     job = GrowthCommand(book, worker)
 
     def deeper(leaf_level: int, empties: int) -> bool:
@@ -58,6 +59,7 @@ class Correction(NamedTuple):
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
     """Solve every solved leaf again and replace those that get another score. Returns outcome and corrections."""
+    book.table.need_all()
     job = GrowthCommand(book, worker)
     wrong: list[Correction] = []
 

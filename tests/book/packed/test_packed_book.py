@@ -383,6 +383,21 @@ def test_what_needs_all_positions_is_one_line_and_changes_nothing(
     dialogue.close()
 
 
+@pytest.mark.needs("book.growth")
+@pytest.mark.parametrize("line", ["deviate 1 2", "enhance", "play", "extend", "deepen 3", "correct", "fix"])
+def test_growth_over_a_packed_book_that_has_learned_searches_nothing(
+    line: str, made: tuple[Book, Path], tmp_path: Path
+) -> None:
+    """It is refused before the leaves that wait for a search."""
+    dialogue = BookDialogue()
+    dialogue.say(f"book load {made[1]} --overlay {tmp_path / 'above'}")
+    (tmp_path / "games.txt").write_text("f5d6c3d3c4f4f6g5\n", encoding="utf-8")
+    dialogue.say(f"book add {tmp_path / 'games.txt'} --unsearched")
+    assert "book import" in dialogue.both(f"book {line}")[1]
+    assert dialogue.say("book undo").startswith("book add")
+    dialogue.close()
+
+
 CHANGES = (
     *("play f5d6c3", "book edit d3 -7", "book store", "play d3", "book edit c4 12", "book unedit"),
     *(
