@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import os
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +29,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.spelling import name_test
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.constants import LONGEST_NAME
 
 from . import boards
@@ -155,17 +158,20 @@ def padded(size: int) -> int:
 class GamesIndex:
     """An open index. Any thread may call the methods.
 
-    The file is mapped. It must not be cut short while the index is used: reading a missing part ends the process.
+    The file is mapped: reading a part that was cut off ends the process. So a file that another program has written to
+    since it was opened is used no more.
     """
 
     def __init__(self, path: str | Path) -> None:
         """Map the file ``path``. Raises `NoIndex` if it is no index or has the wrong length, and `OSError`."""
         self.path = str(path)
-        with Path(path).open("rb") as file:
-            size = file.seek(0, 2)
-            if size < HEADER.itemsize:
-                raise self._damaged()
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # It stays open, to see whether another program writes to it.
+        self._opened = platform.open_file(Path(path), os.O_RDONLY)
+        weakref.finalize(self, os.close, self._opened)
+        self._stamp = self._stamp_now()
+        if self._stamp[0] < HEADER.itemsize:
+            raise self._damaged()
+        self._map = mmap.mmap(self._opened, self._stamp[0], access=mmap.ACCESS_READ)
         self._place = 0
         self._size = len(self._map)
         (header,) = self._part(HEADER, 1)
@@ -185,6 +191,15 @@ class GamesIndex:
     def positions(self) -> int:
         """Number of different positions."""
         return sum(len(layer.keys) for layer in self._layers)
+
+    def _stamp_now(self) -> tuple[int, int]:
+        status = os.fstat(self._opened)
+        return status.st_size, status.st_mtime_ns
+
+    def _watch(self) -> None:
+        """Raise `NoIndex` if another program has written to the file since it was opened."""
+        if self._stamp_now() != self._stamp:
+            raise NoIndex(f"{quoted(self.path)}: another program wrote to it: make it again with desdaemon games index")
 
     def _damaged(self) -> NoIndex:
         return NoIndex(f"{quoted(self.path)}: not an index of games, or damaged: make it with desdaemon games index")
@@ -225,8 +240,10 @@ class GamesIndex:
         players, opponents = np.array(positions, np.uint64).reshape(-1, 2).T
         keys, symmetries = boards.keys_of(players, opponents)
         discs = np.bitwise_count(players | opponents)
+        self._watch()
         passing = self._passing(chosen)
         for number, (key, which, count) in enumerate(zip(keys, symmetries.tolist(), discs.tolist(), strict=True)):
+            self._watch()
             yield self._played(positions[number], key, which, count, passing, games)
 
     def _played(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -229,6 +230,22 @@ def test_games_with_illegal_moves_and_foreign_files_are_left_out_and_told(tmp_pa
     for nothing in ([str(tmp_path / "none")], [str(tmp_path / "b.sgf")]):
         with pytest.raises(BadInput):
             build.build(nothing, str(tmp_path / "i"), told.append, lambda what, done, total: None)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_an_index_that_is_written_to_is_used_no_more(tmp_path: Path, cut: bool) -> None:
+    """Reading what was cut off would end the process."""
+    (tmp_path / "a.txt").write_text("f5d6c3\n" * 3)
+    made = made_of([tmp_path / "a.txt"], tmp_path)
+    looking = made.look_up_many([START[:2]] * 2)
+    assert next(looking).moves
+    if cut:
+        os.truncate(made.path, 0)
+    else:
+        os.utime(made.path, (1, 1))
+    for look in (lambda: next(looking), lambda: made.look_up(*START[:2])):
+        with pytest.raises(BadInput, match="another program wrote to it"):
+            look()
 
 
 def exercised(path: Path, positions: list[tuple[int, int]]) -> None:
