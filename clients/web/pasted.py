@@ -30,7 +30,13 @@ def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> li
     if not data:
         raise BadInput(_NOTHING)
     content = content_in(data, name or "pasted text")
-    format = format_of_base(content_in(data, "pasted text"))
+    try:
+        format = format_of_base(content_in(data, "pasted text"))
+    except BadInput:
+        if not name:
+            raise
+        # Of a base in binary that is damaged the name alone says what it is.
+        return list(games_of(content, bad))
     if format == "txt":
         text = decoded(content.whole(), content.name).strip()
         if not text:

@@ -207,6 +207,14 @@ def test_a_wrong_number_of_games_in_wthor_is_told_and_all_are_read(count: int) -
     assert len(complaints) == 1
 
 
+@pytest.mark.parametrize("data", [wtb(1) + bytes(5), wtb(2)[:-20]])
+def test_a_damaged_base_is_read_alike_from_the_disk_and_dropped_on_the_board(data: bytes) -> None:
+    read: list[str] = []
+    dropped: list[str] = []
+    assert list(parse_games(data, "x.wtb", read.append)) == parse_pasted(data, "x.wtb", dropped.append)
+    assert read == dropped != []
+
+
 @pytest.mark.parametrize("text", ["1 f5 d6 2 c5", "1f5 2d6 3c5", "\u200bf5 d6 c5"])
 def test_moves_in_commands_and_requests_are_read_like_files(text: str, tmp_path: Path) -> None:
     assert moves_text(parse_moves(text)) == moves_text(read_line({"moves": text}).moves) == "f5d6c5"
