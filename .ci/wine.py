@@ -207,6 +207,14 @@ def prefix(wine: Wine) -> None:
     run(wine, ["wineboot", "-i"])
 
 
+def starts(wine: Wine) -> None:
+    """How long the first start after unpacking and later ones take, with a first hint."""
+    for number in range(1, 4):
+        begun = time.monotonic()
+        run(wine, [*wine.command("wEdax-x86-64.exe"), "-q", "-l", "6"], "hint 1\nquit\n")
+        tell(f"start {number} of Wine and the program, a hint of level 6, the end: {time.monotonic() - begun:.1f} s")
+
+
 def doctor(wine: Wine) -> None:
     """No faults, and nothing that has to be compiled."""
     said = run(wine, [*wine.command(), "doctor", "--quick"])
@@ -495,7 +503,7 @@ def posix_tests(names: str) -> int:
 STEPS: dict[str, Callable[[Wine], None]] = {
     step.__name__.replace("_", "-"): step
     for step in (
-        *(prefix, doctor, perft, solve, dialogues, drivers, xboard, book, killed, match, serve, web, tests),
+        *(prefix, starts, doctor, perft, solve, dialogues, drivers, xboard, book, killed, match, serve, web, tests),
         tests_all,
     )
 }
