@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def test_tests_that_fail_on_windows_are_there(pattern: str) -> None:
     file, _, rest = pattern.partition("::")
     name = re.split(r"[*\[]", rest)[0]
     assert f"def {name}{'' if rest.startswith(f'{name}*') else '('}" in (ROOT / file).read_text("utf-8")
+
+
+def test_what_make_windows_runs_is_there() -> None:
+    specification = importlib.util.spec_from_file_location("wine", ROOT / ".ci/wine.py")
+    assert specification
+    assert specification.loader
+    wine = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(wine)
+    assert [name for name in f"{wine.FOLDERS} {wine.SYSTEM_TESTS}".split() if not (ROOT / name).exists()] == []
+    described = (ROOT / "docs/windows.md").read_text("utf-8").partition("| step |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`([a-z-]+)`(?=[, ][^|]*\|)", described)) >= wine.STEPS.keys()
 
 
 def test_a_need_is_seen_through_helpers_and_fixtures(tmp_path: Path) -> None:
