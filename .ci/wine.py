@@ -464,6 +464,8 @@ def run_tests(wine: Wine, given: list[str]) -> None:
     for name in filter(None, files.split("\0")):
         (place / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, place / "checkout" / name)
+    if (ROOT.parent / "shared").is_dir():
+        (place / "shared").symlink_to(ROOT.parent / "shared")
     shipped = "engine/compiler/shipped"
     shutil.copytree(ours / shipped, place / "checkout" / shipped)
     options = ["-v", "-p", "no:cacheprovider", "-m", "not slow", "-rfE", "--tb=short"]

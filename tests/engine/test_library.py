@@ -494,6 +494,7 @@ def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
 ) -> None:
     """One line, rewritten only while the terminal is free, and gone before anything else is written."""
     monkeypatch.setattr("desdaemon.protocol.system.terminal.watched", lambda: True)
+    monkeypatch.setattr("desdaemon.protocol.system.platform.escapes", lambda descriptor: True)
     free = threading.Event()
     notice.in_dialogue(free.is_set)
     with notice.Compiling("small") as tell:
