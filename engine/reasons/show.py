@@ -33,10 +33,14 @@ def show(context: CommandContext, argument: str) -> None:
     if lost <= 0:
         context.say(f"{name} loses nothing: {played.score:+}")
         return
-    context.say(
-        f"{name} loses {plural(lost, 'disc')}: {played.score:+}, with {square_text(best.move)} instead {best.score:+}"
-    )
     found = reasons(position, played.line, best.line)
+    mover = "Black" if position.black_to_move else "White"
+    # The last move may be the opponent's.
+    you = f' ("you" is {mover})' if found and not argument else ""
+    context.say(
+        f"{name} loses {mover} {plural(lost, 'disc')}: {played.score:+}, with {square_text(best.move)} instead "
+        f"{best.score:+}{you}"
+    )
     for reason in found:
         context.say(fill(reason.text, _COLUMNS, initial_indent="- ", subsequent_indent="  "))
     if not found:

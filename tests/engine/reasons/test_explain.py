@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 from dialogue import Dialogue
 from operated import Operated
 
+from desdaemon.engine.reasons import show
+from desdaemon.engine.reasons.explain import Reason
 from desdaemon.engine.reasons.kinds import KINDS
 from desdaemon.engine.result import Result
+from desdaemon.protocol.games.judgement import SearchedMove
 from desdaemon.protocol.wire import messages
 
 
@@ -58,9 +62,24 @@ def test_the_dialogue_explains_a_move_here_and_the_last_one() -> None:
     dialogue = Dialogue()
     dialogue.say("play f5f6e6f4")
     told = [dialogue.say(line) for line in ("explain", "explain g5", "explain G5")]
-    assert told[0].startswith(("F4 loses ", "f4 loses "))
+    assert told[0].startswith("F4 loses nothing")
     assert told[1] == told[2]
     assert all(len(line) < 80 for text in told for line in text.splitlines())
+
+
+@pytest.mark.parametrize(("argument", "told"), [("", ' ("you" is White)'), ("f4", "")])
+def test_it_is_told_who_lost_and_who_you_are(argument: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the last move too, which may be the opponent's."""
+    reason = Reason("moves", 1.0, "After d3 Black has 9 moves and you 8.", (8, 9), (9, 8), ())
+    monkeypatch.setattr(show, "reasons", lambda *_: [reason])
+    scores = iter([5, 2])
+    monkeypatch.setattr(show, "_searched", lambda *_: SearchedMove(19, next(scores), 4, 0, False, line=(19,)))
+    monkeypatch.setattr(show, "as_played", lambda *_: None)
+    dialogue = Dialogue()
+    dialogue.say("play f5d6c5f4" if not argument else "play f5d6c5")
+    first, second, *_ = dialogue.say(f"explain {argument}".strip()).splitlines()
+    assert re.fullmatch(rf"[A-H][1-8] loses White 3 discs: \+2, with [A-H][1-8] instead \+5{re.escape(told)}", first)
+    assert second == "- After d3 Black has 9 moves and you 8."
 
 
 def test_a_stop_ends_both_searches_and_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
