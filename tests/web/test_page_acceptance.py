@@ -254,6 +254,9 @@ def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
         scores = "document.querySelectorAll('#graph .sure').length"
         assert await tab.evaluate(scores) > 40
         assert await tab.evaluate("document.querySelectorAll('#mistakes li').length") > 3
+        # They can be gone through, and the losses shown, now that there are some.
+        for name in ("mistake-back", "mistake-next", "graph-kind"):
+            assert await tab.evaluate(f"document.getElementById('{name}').checkVisibility()"), name
         await tab.press("Home", "n", "n")
         ply = await tab.evaluate("desdaemon.game.now.ply")
         assert ply > 0

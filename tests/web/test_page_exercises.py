@@ -225,7 +225,7 @@ def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
         await tab.until(f"{BOARD} === '{board_text(position)}' && desdaemon.panes.exercises.current")
         assert await tab.evaluate(f"{STORED}.map(one => [one.board, one.scores])") == [[board_text(position), scores]]
         lost = scores[best(0)] - scores[worst(0)]
-        assert f"{worst(0)} \u00b7 {lost} lost" in await tab.evaluate(f"{STORED}[0].about")
+        assert f"{worst(0)} \u00b7 {lost} discs lost" in await tab.evaluate(f"{STORED}[0].about")
         assert await tab.evaluate("desdaemon.panes.library.games.map(one => one.moves)") == [worst(0)]
         # It is not added twice, nor is the game.
         await tab.evaluate(f"desdaemon.game.open({game}, true)")

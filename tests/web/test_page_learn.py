@@ -406,7 +406,7 @@ def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
             one = "mistake" if len(losing) == 2 else "mistakes"
             told = f"You avoided {len(losing) - 1} {one} that would have lost {avoided} discs. {told}"
         assert await tab.evaluate(TOLD) == told
-        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong]} lost"]
+        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong]} discs lost"]
         assert await tab.evaluate(f"{SPOKEN}.includes({told!r})")
         # It is there after the page was loaded anew; the mistake leads to its position.
         await tab.evaluate("desdaemon.keep()")
@@ -423,9 +423,9 @@ def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
                 desdaemon.refresh(), desdaemon.lesson.draw();
             }})(desdaemon.game.key(desdaemon.game.root))"""
         )
-        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong] + 1} lost"]
+        assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong] + 1} discs lost"]
         listed = "document.getElementById('mistakes').textContent"
-        assert f"{lost[wrong] + 1} lost" in await tab.evaluate(listed)
+        assert f"{lost[wrong] + 1} discs lost" in await tab.evaluate(listed)
         # Another game has its own.
         await tab.press("Shift+r")
         assert await tab.evaluate("desdaemon.teacher.warned") == {}

@@ -44,6 +44,7 @@ export class GamePane {
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
     const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
+    byId("graph-kind").hidden = !(black + white);
     byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
     const left = (this.left = leftBook(app));
     const had = left?.had ? ` (${t("sourceLink")} ${left.had.move} ${signed(left.had.score)})` : "";
@@ -52,7 +53,7 @@ export class GamePane {
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
-    byId("mistakes-mine").hidden = !bad.length;
+    for (const id of ["mistakes-mine", "mistake-back", "mistake-next"]) byId(id).hidden = !bad.length;
     if (byId("table-box").open) this.table(judged);
     this.tree();
   }

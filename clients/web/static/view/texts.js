@@ -91,7 +91,7 @@ export const TEXTS = {
   graphEmpty: ["No scores yet", "評価値はまだありません", "Pas encore de scores"],
   graphScores: ["Scores from Black's side, from {low} to {high}", "黒から見た評価値 {low}〜{high}", "Scores vus des noirs, de {low} à {high}"],
   graphLosses: ["Discs lost by each side", "両者の損失石数", "Pions perdus par chaque camp"],
-  lostDiscs: ["{n} lost", "{n}石損", "{n} {n:perdu/perdus}"],
+  lostDiscs: ["{n} {n:disc/discs} lost", "{n}石損", "{n} {n:pion perdu/pions perdus}"],
   bestWas: ["best {move}", "最善{move}", "meilleur {move}"],
   blunder: ["blunder", "大悪手", "bévue"],
   mistake: ["mistake", "悪手", "faute"],
