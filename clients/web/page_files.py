@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
 _BLANKS = {
     ".css": re.compile(r" *[{};,] *|(?<=:) "),
-    ".js": re.compile(r'(?<=[^\s(\[]",) (?=")|(?<=\w:) (?=\[")| (?:=>|[!=]==|&&|\|\||\?\?) '),
+    ".js": re.compile(r'(?<=[^\s(\[]",) (?=")|(?<=\w:) (?=\[")| (?:=>?|[!=]==|&&|\|\||\?\?) '),
 }
 """Blanks at the signs of style sheets, between the texts of lists, and at signs that no text has."""
 _BOARD = "<!-- board -->"

@@ -206,6 +206,12 @@ def test_the_page_weighs_less_than_its_limit() -> None:
     assert page_weight()[0] < 200_000
 
 
+def test_no_line_of_a_script_is_longer_than_120_characters() -> None:
+    for path in sorted(STATIC.rglob("*.js")):
+        lines = path.read_text("utf-8").splitlines()
+        assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == [], path.name
+
+
 def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() -> None:
     for name, file in page_files().items():
         if name == COLOURS or not name.endswith((".js", ".css")):

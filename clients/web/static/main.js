@@ -3,7 +3,19 @@
 import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
 import { fragment, parsed } from "./model/link.js";
-import { PASS, SIDES, START, after, canonical, colour, discs, finalScore, movesOf, nameOf, other } from "./model/rules.js";
+import {
+  PASS,
+  SIDES,
+  START,
+  after,
+  canonical,
+  colour,
+  discs,
+  finalScore,
+  movesOf,
+  nameOf,
+  other,
+} from "./model/rules.js";
 import { Preferences, read, unreadable, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { ExercisePane } from "./panes/exercisepane.js";
@@ -47,7 +59,8 @@ export class App {
     this.openings = new Map();
     this.drawing = 0;
     this.keeping = 0;
-    /** A number that a page loaded anew finds in the tab's history: its address may be behind the game that it stored. */
+    /** A number that a page loaded anew finds in the tab's history: its address may be behind the game that it
+     * stored. */
     this.tab = history.state?.tab ?? Math.random();
     history.replaceState({ tab: this.tab }, "");
     /** What was stored with the game on the board; nothing if that was another game. @type {Record<string, any>} */
@@ -60,8 +73,13 @@ export class App {
     this.lesson = new Lesson(this);
     if (this.kept.used) Object.assign(this.player, { used: this.kept.used, paused: this.kept.paused ?? true });
     this.panes = {
-      game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
-      settings: new SettingsPane(this), played: new PlayedPane(this), exercises: new ExercisePane(this),
+      game: new GamePane(this),
+      book: new BookPane(this),
+      library: new LibraryPane(this),
+      server: new ServerPane(this),
+      settings: new SettingsPane(this),
+      played: new PlayedPane(this),
+      exercises: new ExercisePane(this),
       practice: new PracticePane(this),
     };
     this.game.on((told) => this.changed(told));
@@ -85,7 +103,8 @@ export class App {
     const linked = parsed(location.hash);
     /** @type {Record<string, any>} */
     const kept = read("current", {});
-    for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
+    for (const [key, results] of Object.entries(read("known", {})))
+      this.knowledge.add(key, /** @type {any} */ (results));
     const other = linked && !(kept.tree && (kept.tab === this.tab || sameLine(kept, linked)));
     if (other) this.game.open(linked, true);
     else if (kept.tree) this.game.load(kept);
@@ -148,7 +167,9 @@ export class App {
       if (!by) return;
       event.preventDefault();
       const tabs = [...document.querySelectorAll("[role=tab]:not([hidden])")];
-      const to = /** @type {HTMLElement} */ (tabs[(tabs.indexOf(/** @type {Element} */ (event.target)) + by + tabs.length) % tabs.length]);
+      const to = /** @type {HTMLElement} */ (
+        tabs[(tabs.indexOf(/** @type {Element} */ (event.target)) + by + tabs.length) % tabs.length]
+      );
       to.click();
       to.focus();
     });
@@ -427,7 +448,8 @@ export class App {
     return t("gameOver", { result });
   }
 
-  /** Return the name of the last named position on the way to a node, "" without one. @param {import("./model/game.js").Node} [last] */
+  /** Return the name of the last named position on the way to a node, "" without one.
+   * @param {import("./model/game.js").Node} [last] */
   openingName(last = this.game.now) {
     for (let node = /** @type {any} */ (last); node; node = node.parent) {
       const name = this.nameOf(node.cells, node.side);
@@ -443,7 +465,8 @@ export class App {
     return names ? (names[language]?.length ? names[language] : names.english)[0] : "";
   }
 
-  /** Show in words what the move pointed at is worth, or the best one, with its best line, and the opening that it leads to.
+  /** Show in words what the move pointed at is worth, or the best one, with its best line, and the opening that it
+   * leads to.
    * @param {import("./model/knowledge.js").Result|null} result @param {string} [move] */
   hovered(result, move = "") {
     const { now } = this.game;
@@ -452,7 +475,9 @@ export class App {
     byId("opening").textContent = name ? `${move}: ${name}` : this.openingName();
     const shown = result ?? this.knowledge.best(this.game.key());
     const hints = this.preferences.get("hints") && shown;
-    byId("line").textContent = hints ? `${shown.move} ${told(shown)} · ${t("line")}: ${movesOf(shown.pv).join(" ")}` : "";
+    byId("line").textContent = hints
+      ? `${shown.move} ${told(shown)} · ${t("line")}: ${movesOf(shown.pv).join(" ")}`
+      : "";
   }
 
   tellConnection() {

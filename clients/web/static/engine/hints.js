@@ -33,8 +33,8 @@ export class Hints {
     if (this.key !== this.app.game.key()) this.begin();
   }
 
-  /** Analyse the position on the board in place of the one before; none while hints are off, the page is hidden or another
-   * task has the engine. */
+  /** Analyse the position on the board in place of the one before; none while hints are off, the page is hidden or
+   * another task has the engine. */
   begin() {
     this.stop();
     const { app } = this;

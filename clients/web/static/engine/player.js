@@ -112,10 +112,14 @@ export class Player {
     const [best] = moves;
     if (!contempt || !best || best.source === "book") return best?.move;
     const known = (await analyze({ board, multipv: 64, book: "ignore" }, 4)).moves;
-    const rivals = known.filter((/** @type {any} */ one) => one.depth >= known[0].depth && one.score >= known[0].score - contempt);
+    const rivals = known.filter(
+      (/** @type {any} */ one) => one.depth >= known[0].depth && one.score >= known[0].score - contempt,
+    );
     const positions = rivals.map((/** @type {any} */ one) => ({ board, moves: one.move }));
     const { results } = await analyze({ positions, multipv: 2, book: "ignore" }, 4 * rivals.length);
-    const risks = results.map((/** @type {any} */ one) => (one.moves[1]?.depth ? one.moves[0].score - one.moves[1].score : 0));
+    const risks = results.map((/** @type {any} */ one) =>
+      one.moves[1]?.depth ? one.moves[0].score - one.moves[1].score : 0,
+    );
     return rivals[risks.indexOf(Math.max(...risks))].move;
   }
 

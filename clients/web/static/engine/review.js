@@ -11,7 +11,9 @@ import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from ".
 
 /** The least loss in discs of each grade, worst first, and the loss that halves a move's accuracy. The gateway writes
  * them into the page. @type {{grades: [number, string][], half: number}} */
-const { grades: GRADES, half: HALF } = JSON.parse(/** @type {any} */ (document.querySelector("meta[name=grades]")).content);
+const { grades: GRADES, half: HALF } = JSON.parse(
+  /** @type {any} */ (document.querySelector("meta[name=grades]")).content,
+);
 
 /** Return what a loss in discs is called, "" for none of the grades. @param {number} lost */
 export const gradeOf = (lost) => GRADES.find(([discs]) => lost >= discs)?.[1] ?? "";
@@ -50,8 +52,8 @@ export function accuracy(taken) {
   return chosen.length && chosen.every((step) => step.judged) ? `${Math.round(sum / chosen.length)} %` : "";
 }
 
-/** Return where the present line leaves the book, by which move, and the best that the book had there; null if that is not
- * known, or if the line begins outside of the book. @param {App} app */
+/** Return where the present line leaves the book, by which move, and the best that the book had there; null if that is
+ * not known, or if the line begins outside of the book. @param {App} app */
 export function leftBook({ game, knowledge }) {
   const line = game.line();
   for (const [at, node] of line.entries()) {
@@ -61,7 +63,8 @@ export function leftBook({ game, knowledge }) {
     const best = knowledge.best(key);
     if (!next || !best || (differs(node, next.move, best.move) && !knowledge.ofMove(key, next.move))) break;
     const booked = Object.values(knowledge.booked.get(key) ?? {});
-    if (booked.every((one) => differs(node, next.move, one.move))) return at || booked[0] ? { node, next, had: booked[0] } : null;
+    if (booked.every((one) => differs(node, next.move, one.move)))
+      return at || booked[0] ? { node, next, had: booked[0] } : null;
   }
   return null;
 }
@@ -108,8 +111,11 @@ export class Review {
     const asked = (this.running = app.socket.ask(
       "analyze",
       {
-        board: app.game.board(app.game.root), moves: app.game.moves(last), plies: keys.map((_, at) => at),
-        level: app.preferences.get("gameLevel"), book: "use",
+        board: app.game.board(app.game.root),
+        moves: app.game.moves(last),
+        plies: keys.map((_, at) => at),
+        level: app.preferences.get("gameLevel"),
+        book: "use",
       },
       (data) => {
         if (data.done === false) return;
@@ -145,7 +151,12 @@ export class Review {
     this.done = this.total - others.length;
     for (const { node, move } of others) {
       if (this.running !== asked) return;
-      this.played = app.socket.ask("analyze", { board: app.game.board(node), allow: [move], level: app.preferences.get("gameLevel"), book: "use" });
+      this.played = app.socket.ask("analyze", {
+        board: app.game.board(node),
+        allow: [move],
+        level: app.preferences.get("gameLevel"),
+        book: "use",
+      });
       app.knowledge.add(app.game.key(node), (await this.played).moves, false);
       this.done++;
       app.reviewed();

@@ -31,7 +31,8 @@ export class Socket extends Teller {
     super();
     /** Whether gateway and daemon can be reached. */
     this.connected = false;
-    /** The last 200 messages, for the log that users see, newest last. @type {{at: number, out: boolean, text: string}[]} */
+    /** The last 200 messages, for the log that users see, newest last.
+     * @type {{at: number, out: boolean, text: string}[]} */
     this.log = [];
     /** @type {Map<number, Pending>} */
     this.pending = new Map();

@@ -29,7 +29,8 @@ export class Teacher {
     this.prepared = false;
     /** What the user is warned of now. @type {Warning|null} */
     this.warning = null;
-    /** The moves of this game that the user was warned of, by position, and what they lose. @type {Record<string, Record<string, number>>} */
+    /** The moves of this game that the user was warned of, by position, and what they lose.
+     * @type {Record<string, Record<string, number>>} */
     this.warned = read("warned", {});
     app.game.on((kind) => {
       if (kind === "new") this.note({});
@@ -97,7 +98,14 @@ export class Teacher {
     this.key = key;
     this.found = [];
     if (!key) return;
-    const asked = (this.running = app.socket.ask("analyze", { board: app.game.board(), multipv: count, level: LEVEL, time_ms: TIME_MS, book: "ignore", priority: 3 }));
+    const asked = (this.running = app.socket.ask("analyze", {
+      board: app.game.board(),
+      multipv: count,
+      level: LEVEL,
+      time_ms: TIME_MS,
+      book: "ignore",
+      priority: 3,
+    }));
     try {
       const { moves } = await asked;
       this.answered();
@@ -124,7 +132,8 @@ export class Teacher {
     return Boolean(this.held || this.warning);
   }
 
-  /** Return a warning of a move, and note it; null for one that does not lose much. @param {string} move @returns {Warning|null} */
+  /** Return a warning of a move, and note it; null for one that does not lose much. @param {string} move
+   * @returns {Warning|null} */
   judged(move) {
     const own = this.found.find((one) => one.move === move);
     const [best] = this.found;
@@ -135,8 +144,8 @@ export class Teacher {
   }
 
   /** Return the moves of the present line that were played in spite of a warning, each with what it loses by the best
-   * founded results, as the game's pane lists it; the number of other moves that the user was warned of, and the discs that
-   * these would have lost. */
+   * founded results, as the game's pane lists it; the number of other moves that the user was warned of, and the discs
+   * that these would have lost. */
   tally() {
     const { game } = this.app;
     const line = game.line();
@@ -150,6 +159,11 @@ export class Teacher {
     const all = Object.values(this.warned).flatMap((one) => Object.values(one));
     /** @param {number[]} losses */
     const sum = (losses) => losses.reduce((total, lost) => total + lost, 0);
-    return { made, lost: sum(made.map((one) => one.lost)), avoided: all.length - played.length, saved: sum(all) - sum(played.map((one) => one.warned)) };
+    return {
+      made,
+      lost: sum(made.map((one) => one.lost)),
+      avoided: all.length - played.length,
+      saved: sum(all) - sum(played.map((one) => one.warned)),
+    };
   }
 }

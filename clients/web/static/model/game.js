@@ -5,12 +5,22 @@ import { PASS, START, after, isOver, movesOf, mustPass, other } from "./rules.js
 
 /** @typedef {import("./rules.js").Side} Side */
 /** @typedef {{move: string, cells: string, side: Side, ply: number, parent: Node|null, children: Node[],
- *   comment: string, line: Node|null, wrong: string[]}} Node  `line` is the child that "forward" goes to; `wrong` are the
- *   moves that were wrong answers here. */
+ *   comment: string, line: Node|null, wrong: string[]}} Node  `line` is the child that "forward" goes to; `wrong` are
+ *   the moves that were wrong answers here. */
 
 /** @param {string} move @param {string} cells @param {Side} side @param {Node|null} parent @returns {Node} */
 function made(move, cells, side, parent) {
-  return { move, cells, side, ply: parent ? parent.ply + 1 : 0, parent, children: [], comment: "", line: null, wrong: [] };
+  return {
+    move,
+    cells,
+    side,
+    ply: parent ? parent.ply + 1 : 0,
+    parent,
+    children: [],
+    comment: "",
+    line: null,
+    wrong: [],
+  };
 }
 
 /** Tells "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were added, removed or
@@ -88,7 +98,8 @@ export class Game extends Teller {
     let node = this.now;
     for (let left = Math.abs(count); left; left--) {
       let next = count > 0 ? this.next(node) : node.parent;
-      if (next && next.children.length && mustPass(next.cells, next.side)) next = count > 0 ? this.next(next) : next.parent ?? next;
+      if (next && next.children.length && mustPass(next.cells, next.side))
+        next = count > 0 ? this.next(next) : (next.parent ?? next);
       if (!next) break;
       node = next;
     }
@@ -159,7 +170,8 @@ export class Game extends Teller {
     return { id: this.id, about: this.about, board: this.board(this.root), tree: pack(this.root), way };
   }
 
-  /** @param {string} [board] @param {{black?: string, white?: string, event?: string, date?: string}|null} [about] @param {number} [id] */
+  /** @param {string} [board] @param {{black?: string, white?: string, event?: string, date?: string}|null} [about]
+   * @param {number} [id] */
   begin(board, about, id = 0) {
     const { black = "", white = "", event = "", date = "" } = about ?? {};
     const [cells, side] = (board || `${START} X`).split(" ");
@@ -187,7 +199,8 @@ export class Game extends Teller {
 
   /** Begin with a board and moves as the gateway reads them, up to the first illegal one, and look at the start or,
    * `toEnd`, the end.
-   * @param {{id?: number, board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
+   * @param
+   * {{id?: number, board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
    * @param {boolean} [toEnd] */
   open(data, toEnd = false) {
     this.begin(data.board, data, data.id);

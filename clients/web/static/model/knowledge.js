@@ -48,7 +48,8 @@ export class Knowledge {
       if (result.source === "book") this.booked.set(key, { ...this.booked.get(key), [result.move]: result });
       const old = here.get(result.move);
       if (old && !covers(result, old)) continue;
-      if (!old || old.score !== result.score || old.depth !== result.depth || certainty(old) !== certainty(result)) changed = true;
+      if (!old || old.score !== result.score || old.depth !== result.depth || certainty(old) !== certainty(result))
+        changed = true;
       here.set(result.move, result);
     }
     return changed;

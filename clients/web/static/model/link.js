@@ -15,7 +15,8 @@ export function fragment(game) {
   return text ? `#${text}` : "";
 }
 
-/** Return the board and moves in a fragment, "" for either; null without both, and for a wrong board. @param {string} text */
+/** Return the board and moves in a fragment, "" for either; null without both, and for a wrong board.
+ * @param {string} text */
 export function parsed(text) {
   const parts = new URLSearchParams(text.replace(/^#/, ""));
   const board = parts.get("b") ?? "";

@@ -10,8 +10,8 @@ import { read, write } from "./store.js";
  *   included, of which `side` was asked its own; `right` and `due` as in `Learnt`. */
 /** @typedef {{board: string, moves: string, source: Source, lines: Line[]}} Course  The position after `moves` from
  *   `board` is where its lines begin. */
-/** @typedef {{move: string, weight: number, right: boolean, score?: number, games?: number}} Choice  A move with what its
- *   source knows of it: whether it is a right answer, and how often the page replies with it. */
+/** @typedef {{move: string, weight: number, right: boolean, score?: number, games?: number}} Choice  A move with what
+ *   its source knows of it: whether it is a right answer, and how often the page replies with it. */
 
 /** A move of people is right that was played at least this many times as often as the commonest one. */
 const SHARE = 1 / 4;
@@ -24,10 +24,14 @@ export class Practice {
 
   /** Store the list; false if the browser has no room for all. */
   save() {
-    return write("practice", this.list.filter((one) => one.lines.length));
+    return write(
+      "practice",
+      this.list.filter((one) => one.lines.length),
+    );
   }
 
-  /** Return the course that begins there, a new one if need be. @param {string} board @param {string} moves @param {Source} source */
+  /** Return the course that begins there, a new one if need be. @param {string} board @param {string} moves
+   * @param {Source} source */
   course(board, moves, source) {
     const known = this.list.find((one) => one.board === board && one.moves === moves && one.source === source);
     if (known) return known;
@@ -43,12 +47,18 @@ export class Practice {
   }
 
   /** Note a line that was asked; one that it goes on is replaced by it. Returns its entry.
-   * @param {Course} course @param {Side} side @param {string} moves @param {boolean} right @param {number} now a time in ms */
+   * @param {Course} course @param {Side} side @param {string} moves @param {boolean} right
+   * @param {number} now a time in ms */
   answer(course, side, moves, right, now) {
     const here = way(course, moves);
     /** @param {Line} one */
     const within = (one) => one.side === side && way(course, one.moves).every((text, at) => text === here[at]);
-    const line = course.lines.find((one) => one.moves.length === moves.length && within(one)) ?? { side, moves, right: 0, due: 0 };
+    const line = course.lines.find((one) => one.moves.length === moves.length && within(one)) ?? {
+      side,
+      moves,
+      right: 0,
+      due: 0,
+    };
     course.lines = [...course.lines.filter((one) => one !== line && !within(one)), line];
     answered(line, right, now);
     return line;
@@ -68,26 +78,34 @@ export function way(course, moves) {
   return texts;
 }
 
-/** Return the text of the position after a move, as in `way`. @param {{cells: string, side: Side}} node @param {string} move */
+/** Return the text of the position after a move, as in `way`. @param {{cells: string, side: Side}} node
+ * @param {string} move */
 export const reached = ({ cells, side }, move) => canonical(after(cells, side, move) ?? cells, other(side));
 
 /** Return the number of moves in a text, passes not counted. @param {string} moves */
 export const plies = (moves) => movesOf(moves).filter((move) => move !== PASS).length;
 
 /** Return what the book knows of a position, best first. The page replies with links, of two with the better one more
- * often. @param {any} look a reply of book.get @param {number} margin discs below the best of a right move @returns {Choice[]} */
+ * often. @param {any} look a reply of book.get @param {number} margin discs below the best of a right move
+ * @returns {Choice[]} */
 export function bookChoices(look, margin) {
   const links = look.links ?? [];
   /** @type {{move: string, score: number}[]} */
   const moves = [...links, ...(look.leaf ? [look.leaf] : [])].sort((one, two) => two.score - one.score);
   return moves.map(({ move, score }) => {
     const lost = moves[0].score - score;
-    return { move, score, right: lost <= margin, weight: lost <= margin && move !== look.leaf?.move ? 1 / (1 + lost) : 0 };
+    return {
+      move,
+      score,
+      right: lost <= margin,
+      weight: lost <= margin && move !== look.leaf?.move ? 1 / (1 + lost) : 0,
+    };
   });
 }
 
-/** Return what people played in a position, the commonest move first; nothing if it had fewer than `least` games. The page
- * replies with the right moves, each as often as people did. @param {any} played a reply of games.get @param {number} least
+/** Return what people played in a position, the commonest move first; nothing if it had fewer than `least` games. The
+ * page replies with the right moves, each as often as people did. @param {any} played a reply of games.get
+ * @param {number} least
  * @returns {Choice[]} */
 export function gamesChoices({ moves }, least) {
   /** @type {{move: string, games: number}[]} */

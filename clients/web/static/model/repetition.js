@@ -19,5 +19,8 @@ export const dueOf = (list, now) => list.filter((one) => one.due <= now);
  * @template {Learnt} T @param {T[]} list @param {T} [last] @returns {T|undefined} */
 export function dueFirst(list, last) {
   const others = list.filter((one) => one !== last);
-  return (others.length ? others : list).reduce((first, one) => (first && first.due <= one.due ? first : one), /** @type {T|undefined} */ (undefined));
+  return (others.length ? others : list).reduce(
+    (first, one) => (first && first.due <= one.due ? first : one),
+    /** @type {T|undefined} */ (undefined),
+  );
 }

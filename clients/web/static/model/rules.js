@@ -6,7 +6,16 @@
 export const START = "-".repeat(27) + "OX" + "-".repeat(6) + "XO" + "-".repeat(27);
 export const PASS = "pa";
 
-const STEPS = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
+const STEPS = [
+  [1, 0],
+  [1, 1],
+  [0, 1],
+  [-1, 1],
+  [-1, 0],
+  [-1, -1],
+  [0, -1],
+  [1, -1],
+];
 
 /** @param {number} square 0..63 @returns {string} such as d3 */
 export const nameOf = (square) => "abcdefgh"[square % 8] + ((square >> 3) + 1);
@@ -56,7 +65,8 @@ export function legalMoves(cells, side) {
   return squares;
 }
 
-/** Return the cells after a move; null for an illegal move. @param {string} cells @param {Side} side @param {string} move */
+/** Return the cells after a move; null for an illegal move. @param {string} cells @param {Side} side
+ * @param {string} move */
 export function after(cells, side, move) {
   if (move === PASS) return cells;
   const square = squareOf(move);
@@ -93,7 +103,11 @@ export function finalScore(cells) {
 
 /** Return the moves in a text such as f5d6c3, in lower case; other text is passed over. @param {string} text
  * @returns {string[]} */
-export const movesOf = (text) => text.toLowerCase().match(/[a-h][1-8]|pa|ps/g)?.map((one) => (one === "ps" ? PASS : one)) ?? [];
+export const movesOf = (text) =>
+  text
+    .toLowerCase()
+    .match(/[a-h][1-8]|pa|ps/g)
+    ?.map((one) => (one === "ps" ? PASS : one)) ?? [];
 
 /** Return a square under a symmetry 0..7: bit 0 mirrors files, bit 1 ranks, bit 2 swaps both.
  * @param {number} square @param {number} symmetry */

@@ -5,9 +5,32 @@ import { Teller } from "./teller.js";
 const PREFIX = "desdaemon.";
 
 export const DEFAULTS = {
-  language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
-  black: "human", white: "human", playLevel: 8, strength: 0, contempt: 0, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
-  pane: "game", sure: true, warn: 0, practiceSource: "book", practiceSide: "X", practiceMoves: 12, practiceMargin: 0, practiceGames: 20,
+  language: "",
+  theme: "",
+  contrast: false,
+  hints: true,
+  most: 0,
+  level: 16,
+  endless: false,
+  animate: true,
+  black: "human",
+  white: "human",
+  playLevel: 8,
+  strength: 0,
+  contempt: 0,
+  minutes: 0,
+  gameLevel: 12,
+  symmetry: 0,
+  speakHints: false,
+  letters: true,
+  pane: "game",
+  sure: true,
+  warn: 0,
+  practiceSource: "book",
+  practiceSide: "X",
+  practiceMoves: 12,
+  practiceMargin: 0,
+  practiceGames: 20,
 };
 
 /** The ratings of opponents to choose from. */
@@ -28,7 +51,10 @@ function fits(value, shape) {
 const isObject = (value) => Object(value) === value && !Array.isArray(value);
 
 /** Whole numbers. @param {number} least @param {number} [most] @returns {Shape} */
-const whole = (least, most = Infinity) => (value) => Number.isInteger(value) && value >= least && value <= most;
+const whole =
+  (least, most = Infinity) =>
+  (value) =>
+    Number.isInteger(value) && value >= least && value <= most;
 
 /** A shape, or nothing. @param {Shape} shape @returns {Shape} */
 const maybe = (shape) => (value) => (value ?? null) === null || fits(value, shape);
@@ -48,22 +74,46 @@ const LEARNT = { right: COUNT, due: NUMBER };
 const COURSE = { board: BOARD, moves: TEXT, source: /^(book|games)$/, lines: [{ side: SIDE, moves: TEXT, ...LEARNT }] };
 /** A move, a comment, and the trees after it. @param {any} value @returns {boolean} */
 const TREE = (value) => fits(value, [ANY]) && fits(value.slice(0, 2), [TEXT]) && fits(value.slice(2), [TREE]);
-const GAME = { id: maybe(NUMBER), about: maybe(all(TEXT)), board: maybe(/^([XO-]{64} [XO])?$/), tree: maybe(TREE), way: maybe([COUNT]), moves: maybe(TEXT) };
+const GAME = {
+  id: maybe(NUMBER),
+  about: maybe(all(TEXT)),
+  board: maybe(/^([XO-]{64} [XO])?$/),
+  tree: maybe(TREE),
+  way: maybe([COUNT]),
+  moves: maybe(TEXT),
+};
 const CURRENT = {
-  ...GAME, tab: maybe(NUMBER), used: { X: NUMBER, O: NUMBER }, paused: FLAG,
+  ...GAME,
+  tab: maybe(NUMBER),
+  used: { X: NUMBER, O: NUMBER },
+  paused: FLAG,
   practice: maybe({ ...COURSE, side: SIDE, at: TEXT, line: maybe(TEXT), asked: COUNT, missed: FLAG, ended: FLAG }),
 };
 /** By the kind of the default, and where that does not say it. @type {Record<string, Shape>} */
 const PREFERENCES = {
-  ...Object.fromEntries(Object.entries(DEFAULTS).map(([name, usual]) => [name, { string: TEXT, boolean: FLAG, number: COUNT }[typeof usual]])),
-  level: whole(1, 60), playLevel: whole(0, 60), contempt: whole(0, 64), gameLevel: whole(1, 60), strength: (/** @type {any} */ value) => [0, ...RATINGS].includes(value),
-  symmetry: whole(0, 7), black: PLAYER, white: PLAYER, pane: /^(game|book|played|library|exercises|practice|server|settings)$/,
-  practiceSource: COURSE.source, practiceSide: /^(X|X?O)$/,
+  ...Object.fromEntries(
+    Object.entries(DEFAULTS).map(([name, usual]) => [
+      name,
+      { string: TEXT, boolean: FLAG, number: COUNT }[typeof usual],
+    ]),
+  ),
+  level: whole(1, 60),
+  playLevel: whole(0, 60),
+  contempt: whole(0, 64),
+  gameLevel: whole(1, 60),
+  strength: (/** @type {any} */ value) => [0, ...RATINGS].includes(value),
+  symmetry: whole(0, 7),
+  black: PLAYER,
+  white: PLAYER,
+  pane: /^(game|book|played|library|exercises|practice|server|settings)$/,
+  practiceSource: COURSE.source,
+  practiceSide: /^(X|X?O)$/,
 };
 const RESULT = { move: TEXT, score: NUMBER, depth: NUMBER, selectivity: NUMBER, exact: FLAG, pv: TEXT };
 const SCORES = (/** @type {any} */ value) => fits(value, all(NUMBER)) && Object.keys(value).length > 0;
 
-/** The shape of the entries of each store, by their keys where these matter. @type {Record<string, (key: string) => Shape>} */
+/** The shape of the entries of each store, by their keys where these matter.
+ * @type {Record<string, (key: string) => Shape>} */
 const SHAPES = {
   preferences: (key) => PREFERENCES[key] ?? ANY,
   current: (key) => /** @type {Record<string, Shape>} */ (CURRENT)[key] ?? ANY,
@@ -77,8 +127,8 @@ const SHAPES = {
 /** The names of stores of which something was put aside since the page was loaded. @type {Set<string>} */
 export const unreadable = new Set();
 
-/** Return what is stored under a name, a list or an object as the empty `none` is. Entries that are not what the page stores
- * there are put aside, so that what wrote them, an older page or somebody's script, cannot break this one.
+/** Return what is stored under a name, a list or an object as the empty `none` is. Entries that are not what the page
+ * stores there are put aside, so that what wrote them, an older page or somebody's script, cannot break this one.
  * @template T @param {string} name @param {T} none @returns {T} */
 export function read(name, none) {
   /** @type {any} */
@@ -94,7 +144,8 @@ export function read(name, none) {
   const alike = listed ? Array.isArray(stored) : isObject(stored);
   /** @type {[string, any][][]} */
   const [kept, rest] = [[], []];
-  for (const [key, entry] of alike ? Object.entries(stored) : []) (readable(entry, SHAPES[name](key)) ? kept : rest).push([key, entry]);
+  for (const [key, entry] of alike ? Object.entries(stored) : [])
+    (readable(entry, SHAPES[name](key)) ? kept : rest).push([key, entry]);
   if (alike && !rest.length) return stored;
   /** @param {[string, any][]} entries @returns {any} */
   const joined = (entries) => (listed ? entries.map(([, entry]) => entry) : Object.fromEntries(entries));

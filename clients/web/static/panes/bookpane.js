@@ -50,7 +50,9 @@ export class BookPane {
     const editor = hello.role === "editor" || hello.role === "admin";
     this.editor = editor;
     byId("book-reader").hidden = editor;
-    this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) => hello.ops.includes(`book.${one.name}`));
+    this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) =>
+      hello.ops.includes(`book.${one.name}`),
+    );
     this.saves = hello.ops.includes("book.save");
     await this.look();
   }
@@ -64,7 +66,11 @@ export class BookPane {
     if (offered === this.offered) return;
     this.offered = offered;
     const before = byId("book-command").value || "deviate";
-    offer("book-command", usable.map((one) => [one.name]), before);
+    offer(
+      "book-command",
+      usable.map((one) => [one.name]),
+      before,
+    );
     this.form();
   }
 
@@ -90,15 +96,24 @@ export class BookPane {
   /** @param {any} book @param {any} look */
   show(book, look) {
     const open = book.state === "open";
-    const why = open && !book.writable ? ` · ${t("readOnly", { why: book.path === BUILTIN ? t("builtIn") : book.reason })}` : "";
-    byId("book-about").textContent = open ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}` : book.reason || t("bookNone");
+    const why =
+      open && !book.writable ? ` · ${t("readOnly", { why: book.path === BUILTIN ? t("builtIn") : book.reason })}` : "";
+    byId("book-about").textContent = open
+      ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}`
+      : book.reason || t("bookNone");
     byId("book-tools").hidden = !this.editor || !open;
     byId("book-edit").hidden = byId("book-store").hidden = !book.writable;
     byId("book-copy").hidden = !open || book.writable || !this.saves;
     this.choices(book);
     byId("book-none").hidden = !open || look.found;
     byId("book-known").textContent = look.found
-      ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })
+      ? t("bookPosition", {
+          score: look.score === null ? "?" : signed(look.score),
+          low: signed(look.lower),
+          high: signed(look.upper),
+          level: look.level,
+          grade: look.grade || t("unsure"),
+        })
       : "";
     byId("book-table").hidden = byId("book-umigame").hidden = !look.found;
     const known = look.found && this.umigames?.key === this.app.game.key() ? this.umigames : null;
@@ -108,7 +123,11 @@ export class BookPane {
     fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one, known)));
     const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
     const before = byId("edit-move").value;
-    offer("edit-move", moves.map((move) => [move]), before);
+    offer(
+      "edit-move",
+      moves.map((move) => [move]),
+      before,
+    );
   }
 
   /** Ask how many lines each side must know, and show it until the position or the book changes. */
@@ -125,14 +144,26 @@ export class BookPane {
 
   /** @param {any} one a child as book.get tells it @param {any} known what book.umigame tells, or null */
   row(one, known) {
-    const games = one.results && one.results.won + one.results.drawn + one.results.lost ? `${one.results.won}–${one.results.drawn}–${one.results.lost}` : "";
+    const games =
+      one.results && one.results.won + one.results.drawn + one.results.lost
+        ? `${one.results.won}–${one.results.drawn}–${one.results.lost}`
+        : "";
     const source = one.human ? "sourceHuman" : one.kind === "link" ? "sourceLink" : "sourceLeaf";
     const bounds = one.lower === null || one.lower === undefined ? "" : ` [${signed(one.lower)}, ${signed(one.upper)}]`;
     return el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("button", { class: "move", text: one.move, onclick: () => this.app.play(one.move) })),
-      el("td", {}, el("b", { text: one.score === null ? "?" : signed(one.score) }), el("span", { class: "soft", text: bounds })),
+      el(
+        "th",
+        { scope: "row" },
+        el("button", { class: "move", text: one.move, onclick: () => this.app.play(one.move) }),
+      ),
+      el(
+        "td",
+        {},
+        el("b", { text: one.score === null ? "?" : signed(one.score) }),
+        el("span", { class: "soft", text: bounds }),
+      ),
       el("td", { text: one.grade }),
       el("td", { text: one.lines }),
       el("td", { text: one.level < 0 ? "" : one.level }),
@@ -156,11 +187,25 @@ export class BookPane {
     const { kind, low: min, high: max, required } = one;
     const named = { id: `parameter-${one.name}`, name: one.name };
     const input =
-      kind === "flag" ? el("input", { ...named, type: "checkbox" })
-      : kind === "choice" ? el("select", named)
-      : el("input", { ...named, ...(kind === "int" ? { type: "number", min, max } : {}), value: one.default ?? "", required });
-    if (kind === "choice") input.append(...["", ...one.choices].map((value) => el("option", { value, text: value || "–" })));
-    return el("label", { class: "field" }, el("span", { text: one.name }), input, el("small", { class: "soft", text: one.help }));
+      kind === "flag"
+        ? el("input", { ...named, type: "checkbox" })
+        : kind === "choice"
+          ? el("select", named)
+          : el("input", {
+              ...named,
+              ...(kind === "int" ? { type: "number", min, max } : {}),
+              value: one.default ?? "",
+              required,
+            });
+    if (kind === "choice")
+      input.append(...["", ...one.choices].map((value) => el("option", { value, text: value || "–" })));
+    return el(
+      "label",
+      { class: "field" },
+      el("span", { text: one.name }),
+      input,
+      el("small", { class: "soft", text: one.help }),
+    );
   }
 
   submit() {
@@ -174,7 +219,8 @@ export class BookPane {
   }
 
   /** Give a command about the position on the board or, with `line`, the whole line.
-   * @param {string} name @param {Record<string, any>} args @param {boolean} [line] @param {string} [what] its name for the user */
+   * @param {string} name @param {Record<string, any>} args @param {boolean} [line]
+   * @param {string} [what] its name for the user */
   async command(name, args, line = false, what = `book ${name}`) {
     const { app } = this;
     if (REMOVING.includes(name) && !confirm(t("sureRemove", { what }))) return;

@@ -40,7 +40,10 @@ export class GamePane {
     const { app } = this;
     const judged = steps(app);
     const line = judged.map((step) => step.node);
-    fill(byId("graph"), graph(judged, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
+    fill(
+      byId("graph"),
+      graph(judged, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])),
+    );
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
     const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
@@ -75,10 +78,17 @@ export class GamePane {
       {},
       el(
         "button",
-        { class: `mistake ${step.grade}`, onclick: () => this.app.seek(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        {
+          class: `mistake ${step.grade}`,
+          onclick: () => this.app.seek(step.node),
+          "aria-current": step.node === this.app.game.now ? "true" : undefined,
+        },
         el("span", { class: `stone ${colour(step.node.side)}`, "aria-hidden": "true" }),
         `${step.node.ply + 1}. ${next?.move} `,
-        el("span", { class: "soft", text: `${t(step.grade)}, ${t("lostDiscs", { n: step.lost })}, ${t("bestWas", { move: step.best })}` }),
+        el("span", {
+          class: "soft",
+          text: `${t(step.grade)}, ${t("lostDiscs", { n: step.lost })}, ${t("bestWas", { move: step.best })}`,
+        }),
       ),
     );
   }
@@ -93,10 +103,14 @@ export class GamePane {
         "button",
         {
           class: `move ${node.parent?.side === "X" ? "by-black" : "by-white"}${path.has(node) ? "" : " aside"}`,
-          "aria-current": node === game.now ? "true" : undefined, onclick: () => game.go(node), title: node.comment || undefined,
+          "aria-current": node === game.now ? "true" : undefined,
+          onclick: () => game.go(node),
+          title: node.comment || undefined,
           "aria-label": `${node.ply}. ${node.move === PASS ? t("passed", { side: "" }).trim() : node.move}`,
         },
-        node.parent?.side === "X" || node.parent === game.root ? el("span", { class: "soft", text: `${node.ply}.` }) : null,
+        node.parent?.side === "X" || node.parent === game.root
+          ? el("span", { class: "soft", text: `${node.ply}.` })
+          : null,
         node.move === PASS ? "–" : node.move,
         node.comment ? el("span", { class: "soft", text: "✎" }) : null,
         node === this.left?.next ? el("span", { class: "soft", text: "†" }) : null,
@@ -107,7 +121,8 @@ export class GamePane {
       for (let node = from; node; node = node.children[0]) {
         parts.push(button(node));
         const others = node.parent?.children[0] === node ? node.parent.children.slice(1) : [];
-        if (others.length) parts.push(el("ul", { class: "variations" }, ...others.map((one) => el("li", {}, ...run(one)))));
+        if (others.length)
+          parts.push(el("ul", { class: "variations" }, ...others.map((one) => el("li", {}, ...run(one)))));
       }
       return parts;
     };

@@ -1,4 +1,4 @@
-// A game in which one learns, below the board: the choice of the opponent, warnings with their reasons, what came of it.
+// A game in which one learns, below the board: the choice of the opponent, warnings with reasons, what came of it.
 
 import { gradeOf } from "../engine/review.js";
 import { colour, other } from "../model/rules.js";
@@ -129,7 +129,8 @@ export class Lesson {
     if (!teacher.side || !game.over) return "";
     const { made, lost, avoided, saved } = teacher.tally();
     const texts = [
-      avoided ? t("avoided", { n: avoided, m: saved }) : "", made.length ? t("made", { n: made.length, m: lost }) : "",
+      avoided ? t("avoided", { n: avoided, m: saved }) : "",
+      made.length ? t("made", { n: made.length, m: lost }) : "",
     ];
     return texts.join(" ").trim() || t("noWarnings", { n: preferences.get("warn") });
   }
@@ -182,8 +183,15 @@ export class Lesson {
     byId("lesson-instead").textContent = t("playInstead", { move: (better && warning?.best.move) || "" });
     byId("lesson-back").classList.toggle("primary", !better);
     const shown = {
-      back: warning, why: warning, better: warning && this.why.told, instead: better, anyway: warning && !better,
-      again: over, analyse: over, mine: over, end: !warning,
+      back: warning,
+      why: warning,
+      better: warning && this.why.told,
+      instead: better,
+      anyway: warning && !better,
+      again: over,
+      analyse: over,
+      mine: over,
+      end: !warning,
     };
     for (const [name, there] of Object.entries(shown)) byId(`lesson-${name}`).hidden = !there;
     for (const name of ["why", "better"]) byId(`lesson-${name}`).setAttribute("aria-pressed", this.why.told === name);

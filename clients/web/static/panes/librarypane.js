@@ -29,7 +29,10 @@ export class LibraryPane {
     /** Number of games that the browser has room for. */
     this.room = this.games.length;
     this.shown = SHOWN;
-    offer("format", FORMATS.map((format) => [format]));
+    offer(
+      "format",
+      FORMATS.map((format) => [format]),
+    );
     press("paste-open", () => this.text(byId("paste").value));
     byId("paste-file").addEventListener("change", (/** @type {any} */ event) => this.files(event.target.files));
     press("copy-moves", (event) => this.copy(app.game.moves(app.game.line().at(-1)), event.target));
@@ -73,7 +76,8 @@ export class LibraryPane {
     if (text.trim()) this.read([{ text }]);
   }
 
-  /** Read files of games; `.jou` and `.trn` files name the players and tournaments of `.wtb` files. @param {FileList} files */
+  /** Read files of games; `.jou` and `.trn` files name the players and tournaments of `.wtb` files.
+   * @param {FileList} files */
   async files(files) {
     const problems = [...files].filter((file) => /\.obf$/i.test(file.name));
     if (problems.length) {
@@ -143,16 +147,27 @@ export class LibraryPane {
     const { app } = this;
     const line = app.game.line();
     const known = steps(app);
-    const scores = known.slice(0, -1).map((step) => (step.score === null ? null : step.node.side === "X" ? step.score : -step.score));
+    const scores = known
+      .slice(0, -1)
+      .map((step) => (step.score === null ? null : step.node.side === "X" ? step.score : -step.score));
     const last = line[line.length - 1];
     const game = {
-      ...app.game.about, board: app.game.board(app.game.root), moves: app.game.moves(last), notes: line.slice(1).map((node) => node.comment), scores,
+      ...app.game.about,
+      board: app.game.board(app.game.root),
+      moves: app.game.moves(last),
+      notes: line.slice(1).map((node) => node.comment),
+      scores,
       result: isOver(last.cells) ? finalScore(last.cells) : null,
     };
     try {
       const reply = await app.socket.ask("web.write", { games: [game], format });
       if (reply.text !== undefined) save(`game.${format}`, reply.text, "text/plain");
-      else save(`game.${format}`, Uint8Array.from(atob(reply.data), (one) => one.charCodeAt(0)), "application/octet-stream");
+      else
+        save(
+          `game.${format}`,
+          Uint8Array.from(atob(reply.data), (one) => one.charCodeAt(0)),
+          "application/octet-stream",
+        );
     } catch (refusal) {
       app.complain(refusal);
     }
@@ -170,15 +185,16 @@ export class LibraryPane {
 
   // The list
 
-  /** Put the game on the board into the list, in place of its row unless other moves were played since; false if it is there
-   * already. */
+  /** Put the game on the board into the list, in place of its row unless other moves were played since; false if it is
+   * there already. */
   keepPresent() {
     const { game } = this.app;
     const moves = game.moves(game.line().at(-1));
     /** @param {any} game */
     const text = ({ about, board, tree }) => JSON.stringify([about, board, tree]);
     const saved = { ...game.save(), moves };
-    if (this.games.some((one) => one.moves === moves && text(loaded(new Game(), one).save()) === text(saved))) return false;
+    if (this.games.some((one) => one.moves === moves && text(loaded(new Game(), one).save()) === text(saved)))
+      return false;
     const row = this.games.find((one) => one.id === saved.id && one.moves === moves);
     saved.id = game.id = row?.id ?? Math.random();
     this.change([saved, ...this.games.filter((one) => one !== row)]);
@@ -216,28 +232,37 @@ export class LibraryPane {
   draw() {
     const matching = this.matching();
     const few = matching.length <= this.shown;
-    const told = !this.games.length ? [] : [few ? t("keptCount", { n: matching.length }) : t("keptSome", { n: this.shown, m: matching.length })];
+    const told = !this.games.length
+      ? []
+      : [few ? t("keptCount", { n: matching.length }) : t("keptSome", { n: this.shown, m: matching.length })];
     if (this.room < this.games.length) told.push(t("full", { n: this.room }));
     byId("kept-told").textContent = told.join(" · ");
     byId("kept-more").hidden = few;
     byId("kept-clear").hidden = !matching.length;
     fill(
       byId("kept"),
-      ...matching.slice(0, this.shown).map((one) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, el("button", { class: "open", text: titled(one), onclick: () => this.open(one) })),
-          el("td", { class: "date", text: one.about?.date ?? "" }),
-          el("td", {}, el("button", { class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
+      ...matching
+        .slice(0, this.shown)
+        .map((one) =>
+          el(
+            "tr",
+            {},
+            el(
+              "th",
+              { scope: "row" },
+              el("button", { class: "open", text: titled(one), onclick: () => this.open(one) }),
+            ),
+            el("td", { class: "date", text: one.about?.date ?? "" }),
+            el("td", {}, el("button", { class: "small", text: t("remove"), onclick: () => this.remove([one]) })),
+          ),
         ),
-      ),
     );
   }
 
   /** @param {any[]} games */
   remove(games) {
-    const question = games.length === 1 ? t("sureForget", { what: titled(games[0]) }) : t("sureForgetAll", { n: games.length });
+    const question =
+      games.length === 1 ? t("sureForget", { what: titled(games[0]) }) : t("sureForgetAll", { n: games.length });
     const gone = new Set(games);
     if (confirm(question)) this.change(this.games.filter((game) => !gone.has(game)));
   }
@@ -248,7 +273,8 @@ export class LibraryPane {
 async function* parts(given) {
   const file = await unpacked(given);
   const base = /\.wtb$/i.test(file.name);
-  const header = base && file.size > LARGEST ? new Uint8Array(await file.slice(0, WTHOR.header).arrayBuffer()) : new Uint8Array(0);
+  const header =
+    base && file.size > LARGEST ? new Uint8Array(await file.slice(0, WTHOR.header).arrayBuffer()) : new Uint8Array(0);
   const room = header.length ? LARGEST - (LARGEST % WTHOR.game) : LARGEST;
   for (let at = header.length, taken; at < file.size; at += taken) {
     const own = new Uint8Array(await file.slice(at, at + room).arrayBuffer());
@@ -286,7 +312,8 @@ function linesOf(bytes, more) {
   return !more && lines < MOST_LINES ? bytes.length : game || line || bytes.length;
 }
 
-/** Return the names in the WTHOR file of that kind among these files; [] without one. @param {FileList} files @param {"jou"|"trn"} kind */
+/** Return the names in the WTHOR file of that kind among these files; [] without one. @param {FileList} files
+ * @param {"jou"|"trn"} kind */
 async function namesOf(files, kind) {
   const file = [...files].find((one) => one.name.toLowerCase().endsWith(`.${kind}`));
   const bytes = file ? new Uint8Array(await file.arrayBuffer()) : [];
@@ -320,7 +347,8 @@ function titled(game) {
   return [players, event, moves, noted].filter(Boolean).join(" · ");
 }
 
-/** Return the board as the text of an SVG file: the page's drawing with discs, the last move and, if they are on, hints.
+/** Return the board as the text of an SVG file: the page's drawing with discs, the last move and, if they are on,
+ * hints.
  * @param {App} app */
 export function picture(app) {
   const drawing = /** @type {any} */ (byId("board").querySelector("svg.board")).cloneNode(true);
@@ -329,20 +357,33 @@ export function picture(app) {
   drawing.setAttribute("height", "428");
   const { game } = app;
   const place = (/** @type {number} */ square) => {
-    for (let at = 0; at < 64; at++) if (app.board.squareAt(at >> 3, at % 8) === square) return [22 + (at % 8) * 48 + 24, 22 + (at >> 3) * 48 + 24];
+    for (let at = 0; at < 64; at++)
+      if (app.board.squareAt(at >> 3, at % 8) === square) return [22 + (at % 8) * 48 + 24, 22 + (at >> 3) * 48 + 24];
     return [0, 0];
   };
   for (let square = 0; square < 64; square++) {
     const [cx, cy] = place(square);
     const cell = game.now.cells[square];
-    if (cell !== "-") drawing.append(svg("circle", { cx, cy, r: 20, fill: cell === "X" ? "#161817" : "#f7f5ee", stroke: "#0d1110" }));
+    if (cell !== "-")
+      drawing.append(svg("circle", { cx, cy, r: 20, fill: cell === "X" ? "#161817" : "#f7f5ee", stroke: "#0d1110" }));
     if (squareOf(game.now.move) === square) drawing.append(svg("circle", { cx, cy, r: 5, fill: "#ffb020" }));
   }
   if (app.preferences.get("hints")) {
     for (const one of app.knowledge.of(game.key())) {
       if (game.now.cells[squareOf(one.move)] !== "-") continue;
       const [x, y] = place(squareOf(one.move));
-      drawing.append(svg("text", { x, y: y + 6, "text-anchor": "middle", "font-family": "sans-serif", "font-size": 17, "font-weight": "bold", fill: "#fff", text: signed(one.score) }));
+      drawing.append(
+        svg("text", {
+          x,
+          y: y + 6,
+          "text-anchor": "middle",
+          "font-family": "sans-serif",
+          "font-size": 17,
+          "font-weight": "bold",
+          fill: "#fff",
+          text: signed(one.score),
+        }),
+      );
     }
   }
   const [black, white] = discs(game.now.cells);

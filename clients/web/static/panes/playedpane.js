@@ -80,9 +80,11 @@ export class PlayedPane {
   /** @param {any} one */
   rows(one) {
     const known = one.wins + one.draws + one.losses;
-    const parts = [one.wins, one.draws, one.losses].map((part) => (known ? `${((100 * part) / known).toFixed(0)}\u00a0%` : ""));
+    const parts = [one.wins, one.draws, one.losses].map((part) =>
+      known ? `${((100 * part) / known).toFixed(0)}\u00a0%` : "",
+    );
     const mean = one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10);
-    const years = one.last > one.first ? `${one.first}–${one.last}` : one.last ?? "";
+    const years = one.last > one.first ? `${one.first}–${one.last}` : (one.last ?? "");
     const players = one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ");
     const play = { class: "move", text: one.move, onclick: () => this.app.play(one.move) };
     return this.pair(play, [one.games, ...parts, mean, years], players && `${t("oftenBy")} ${players}`);
@@ -91,25 +93,37 @@ export class PlayedPane {
   /** @param {any} one */
   game(one) {
     // 1 and -1 are wins without discs.
-    const points = Math.abs(one.result ?? 0) === 1 ? [(1 + one.result) / 2, (1 - one.result) / 2] : [32 + one.result / 2, 32 - one.result / 2];
+    const points =
+      Math.abs(one.result ?? 0) === 1
+        ? [(1 + one.result) / 2, (1 - one.result) / 2]
+        : [32 + one.result / 2, 32 - one.result / 2];
     const result = one.result === null ? "?" : points.join("–");
     const open = { class: "open", text: `${one.black || "?"} – ${one.white || "?"}`, onclick: () => this.open(one) };
     return this.pair(open, [result, one.move], [one.year, one.event, one.file].filter(Boolean).join(" · "));
   }
 
-  /** Put a listed game on the board, where it was found; how it goes on the index tells move by move. @param {any} one */
+  /** Put a listed game on the board, where it was found; how it goes on the index tells move by move.
+   * @param {any} one */
   async open(one) {
     const { app } = this;
     const { black, white, event, year } = one;
     const { ply } = app.game.now;
-    const data = { board: app.game.board(app.game.root), moves: app.game.moves(), black, white, event, date: String(year ?? "") };
+    const data = {
+      board: app.game.board(app.game.root),
+      moves: app.game.moves(),
+      black,
+      white,
+      event,
+      date: String(year ?? ""),
+    };
     const found = new Game();
     found.open(data, true);
     const named = { games: GAMES, ...(black && { black }), ...(white && { white }) };
     /** @param {any} other */
-    const same = (other) => ["black", "white", "year", "event", "file", "result"].every((name) => other[name] === one[name]);
+    const same = (other) =>
+      ["black", "white", "year", "event", "file", "result"].every((name) => other[name] === one[name]);
     try {
-      for (let { move } = one; move && found.play(move); ) {
+      for (let { move } = one; move && found.play(move);) {
         move = (await this.ask({ board: found.board(), ...named }))?.games.find(same)?.move;
       }
     } catch (refusal) {

@@ -21,7 +21,8 @@ const WRONG_MS = 900;
 /** @typedef {import("../model/rules.js").Side} Side */
 
 /** A line that is being asked. `node` is where it has come to; `choices` are the moves there, null while it is not the
- * user's turn; `line` is one that is asked again, `way` its positions; `tried` is a wrong move that was tried at `node`.
+ * user's turn; `line` is one that is asked again, `way` its positions; `tried` is a wrong move that was tried at
+ * `node`.
  * @typedef {{course: Course, side: Side, node: Node, choices: Choice[]|null, line: Line|null, way: string[],
  *   asked: number, missed: boolean, tried: string, why: string, done: Line|null, ended: boolean}} Run */
 
@@ -57,13 +58,28 @@ export class PracticePane {
   /** Draw the choices in the chosen language, and everything else. */
   label() {
     const { preferences } = this.app;
-    offer("practice-source", [["book", t("paneBook")], ["games", t("panePlayed")]], preferences.get("practiceSource"));
+    offer(
+      "practice-source",
+      [
+        ["book", t("paneBook")],
+        ["games", t("panePlayed")],
+      ],
+      preferences.get("practiceSource"),
+    );
     // The panes are not there yet while this one is made.
     const there = this.app.panes?.played.there;
     const people = byId("practice-source").options[1];
     people.disabled = !there;
     if (!there) people.textContent += ` (${t("gamesMissing")})`;
-    offer("practice-side", [["X", t("nameBlack")], ["O", t("nameWhite")], ["XO", t("bothSides")]], preferences.get("practiceSide"));
+    offer(
+      "practice-side",
+      [
+        ["X", t("nameBlack")],
+        ["O", t("nameWhite")],
+        ["XO", t("bothSides")],
+      ],
+      preferences.get("practiceSide"),
+    );
     this.draw();
   }
 
@@ -115,8 +131,18 @@ export class PracticePane {
   /** @param {Course} course @param {Side} side @param {Node} node @param {Line|null} line @returns {Run} */
   started(course, side, node, line) {
     return {
-      course, side, node, choices: null, line, way: line ? way(course, line.moves) : [],
-      asked: 0, missed: false, tried: "", why: "", done: null, ended: false,
+      course,
+      side,
+      node,
+      choices: null,
+      line,
+      way: line ? way(course, line.moves) : [],
+      asked: 0,
+      missed: false,
+      tried: "",
+      why: "",
+      done: null,
+      ended: false,
     };
   }
 
@@ -125,7 +151,16 @@ export class PracticePane {
     const { run } = this;
     if (!run) return this.before;
     const { course, side, node, asked, missed, ended } = run;
-    return { ...course, lines: [], side, at: this.app.game.moves(node), line: (run.done ?? run.line)?.moves, asked, missed, ended };
+    return {
+      ...course,
+      lines: [],
+      side,
+      at: this.app.game.moves(node),
+      line: (run.done ?? run.line)?.moves,
+      asked,
+      missed,
+      ended,
+    };
   }
 
   /** Go on with the run that the page had before it was loaded anew, if its game is on the board. */
@@ -133,7 +168,8 @@ export class PracticePane {
     const { before: saved } = this;
     this.before = null;
     const { game } = this.app;
-    const node = saved && game.board(game.root) === saved.board && game.line().find((one) => game.moves(one) === saved.at);
+    const node =
+      saved && game.board(game.root) === saved.board && game.line().find((one) => game.moves(one) === saved.at);
     if (!node || this.run) return;
     const { side, asked, missed, ended } = saved;
     const course = this.practice.course(saved.board, saved.moves, saved.source);
@@ -165,7 +201,12 @@ export class PracticePane {
       for (const node of game.line().slice(movesOf(course.moves).length)) {
         const own = node.side === side;
         const first = !lines.length && !moves;
-        if ((own && !first) || isOver(node.cells) || plies(game.moves(node).slice(course.moves.length)) >= this.app.preferences.get("practiceMoves")) continue;
+        if (
+          (own && !first) ||
+          isOver(node.cells) ||
+          plies(game.moves(node).slice(course.moves.length)) >= this.app.preferences.get("practiceMoves")
+        )
+          continue;
         const choices = await this.choices(course.source, game.board(node));
         if (!choices) return null;
         if (choices.some((one) => (own ? one.right : one.weight) && !known.has(reached(node, one.move)))) return true;
@@ -193,7 +234,8 @@ export class PracticePane {
     const moves = this.movesOf(run);
     const at = movesOf(moves).length;
     const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= app.preferences.get("practiceMoves");
-    const choices = over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, app.game.board(run.node));
+    const choices =
+      over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, app.game.board(run.node));
     if (this.run !== run) return;
     if (choices) this.take(run, choices, at);
     else if (this.refused) setTimeout(() => this.run === run && this.step(why), AGAIN_MS);
@@ -233,7 +275,9 @@ export class PracticePane {
     try {
       const found = await app.socket.ask(book ? "book.get" : "games.get", { board });
       if (book && !found.found && (await app.socket.ask("status")).book.state !== "open") this.missing = t("bookNone");
-      return book ? bookChoices(found, app.preferences.get("practiceMargin")) : gamesChoices(found, app.preferences.get("practiceGames"));
+      return book
+        ? bookChoices(found, app.preferences.get("practiceMargin"))
+        : gamesChoices(found, app.preferences.get("practiceGames"));
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "not_found") {
         this.refused = /** @type {any} */ (refusal).passing;
@@ -251,7 +295,9 @@ export class PracticePane {
     const same = run.line && choices.find((one) => reached(run.node, one.move) === run.way[at + 1]);
     if (same) return same;
     this.leave(run);
-    const known = new Set(run.course.lines.filter((one) => one.side === run.side).flatMap((one) => way(run.course, one.moves)));
+    const known = new Set(
+      run.course.lines.filter((one) => one.side === run.side).flatMap((one) => way(run.course, one.moves)),
+    );
     const fresh = choices.filter((one) => !known.has(reached(run.node, one.move)));
     return drawn(fresh.length ? fresh : choices, Math.random());
   }
@@ -274,7 +320,8 @@ export class PracticePane {
 
   // Answers
 
-  /** React to a change of the game: a move from where the line has come to is an answer. @param {string} kind as `Game` tells it */
+  /** React to a change of the game: a move from where the line has come to is an answer.
+   * @param {string} kind as `Game` tells it */
   follow(kind) {
     const { run } = this;
     this.nothing = "";
@@ -303,10 +350,15 @@ export class PracticePane {
     if (run.line && run.way[movesOf(this.movesOf(run)).length + 1] !== here) this.leave(run);
     run.node = this.app.game.now;
     const lost = (run.choices?.[0].score ?? 0) - (right.score ?? 0);
-    this.step(lost ? t("practiceRight", { move: node.move, n: lost }) : t("exerciseRight", { move: this.named({ ...right, move: node.move }) }));
+    this.step(
+      lost
+        ? t("practiceRight", { move: node.move, n: lost })
+        : t("exerciseRight", { move: this.named({ ...right, move: node.move }) }),
+    );
   }
 
-  /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run @param {Node} node after it */
+  /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run
+   * @param {Node} node after it */
   takeBack(run, node) {
     const { game } = this.app;
     /** @type {Node|null} */
@@ -360,14 +412,18 @@ export class PracticePane {
   right(run) {
     const next = run.way[movesOf(this.movesOf(run)).length + 1];
     const moves = (run.choices ?? []).filter((one) => one.right);
-    return moves.sort((one, two) => Number(reached(run.node, two.move) === next) - Number(reached(run.node, one.move) === next));
+    return moves.sort(
+      (one, two) => Number(reached(run.node, two.move) === next) - Number(reached(run.node, one.move) === next),
+    );
   }
 
   // Display
 
   /** Return a move with what its source knows of it. @param {Choice} one */
   named(one) {
-    return one.games === undefined ? `${one.move} ${signed(one.score ?? 0)}` : `${one.move} (${t("keptCount", { n: one.games })})`;
+    return one.games === undefined
+      ? `${one.move} ${signed(one.score ?? 0)}`
+      : `${one.move} (${t("keptCount", { n: one.games })})`;
   }
 
   told() {
@@ -382,7 +438,9 @@ export class PracticePane {
     if (this.why.moves) return this.why.text();
     if (run.tried) {
       const known = run.choices.find((one) => one.move === run.tried);
-      const right = this.right(run).map((one) => this.named(one)).join(", ");
+      const right = this.right(run)
+        .map((one) => this.named(one))
+        .join(", ");
       return t("practiceWrong", { move: known ? this.named(known) : run.tried, right });
     }
     if (app.game.now !== run.node) return t("practiceAway");
@@ -404,14 +462,18 @@ export class PracticePane {
     byId("practice-note").textContent = run?.why ?? "";
     byId("practice-ready").textContent = run ? "" : [told, this.nothing && this.missing].filter(Boolean).join(" ");
     byId("practice-begin").classList.toggle("primary", !run);
-    byId("practice-back").hidden = !run?.choices || (!this.why.moves && (Boolean(run.tried) || app.game.now === run.node));
+    byId("practice-back").hidden =
+      !run?.choices || (!this.why.moves && (Boolean(run.tried) || app.game.now === run.node));
     byId("practice-next").classList.toggle("primary", Boolean(run?.ended));
     byId("practice-why").hidden = !run?.choices || !run.tried;
     for (const name of ["hint", "answer"]) byId(`practice-${name}`).hidden = !run?.choices;
     const source = app.preferences.get("practiceSource");
     byId("practice-margin").hidden = source !== "book";
     byId("practice-least").hidden = source !== "games";
-    fill(byId("practice-courses"), ...this.practice.list.filter((one) => one.lines.length).map((one) => this.course(one)));
+    fill(
+      byId("practice-courses"),
+      ...this.practice.list.filter((one) => one.lines.length).map((one) => this.course(one)),
+    );
   }
 
   /** Return a line of the list of courses. @param {Course} one */
@@ -419,13 +481,27 @@ export class PracticePane {
     const game = new Game();
     game.open(one, true);
     const sitting = one.lines.filter((line) => line.right).length;
-    const name = [this.app.openingName(game.now) || one.moves || t("setupStart"), t(one.source === "book" ? "paneBook" : "panePlayed")].join(" · ");
+    const name = [
+      this.app.openingName(game.now) || one.moves || t("setupStart"),
+      t(one.source === "book" ? "paneBook" : "panePlayed"),
+    ].join(" · ");
     return el(
       "li",
       { class: "bar" },
-      el("button", { text: name, "aria-current": one === this.run?.course ? "true" : undefined, onclick: () => this.resume(one) }),
-      el("span", { text: t("practiceCount", { n: one.lines.length, m: sitting, k: dueOf(one.lines, Date.now()).length }) }),
-      el("button", { class: "small", text: t("remove"), "aria-label": `${t("remove")}: ${name}`, onclick: () => this.remove(one, name) }),
+      el("button", {
+        text: name,
+        "aria-current": one === this.run?.course ? "true" : undefined,
+        onclick: () => this.resume(one),
+      }),
+      el("span", {
+        text: t("practiceCount", { n: one.lines.length, m: sitting, k: dueOf(one.lines, Date.now()).length }),
+      }),
+      el("button", {
+        class: "small",
+        text: t("remove"),
+        "aria-label": `${t("remove")}: ${name}`,
+        onclick: () => this.remove(one, name),
+      }),
     );
   }
 

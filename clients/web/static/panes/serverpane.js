@@ -6,7 +6,11 @@ import { t } from "../view/texts.js";
 /** @typedef {import("../main.js").App} App */
 
 const STATES = /** @type {Record<string, string>} */ ({
-  queued: "stateQueued", running: "stateRunning", done: "stateDone", cancelled: "stateCancelled", failed: "stateFailed",
+  queued: "stateQueued",
+  running: "stateRunning",
+  done: "stateDone",
+  cancelled: "stateCancelled",
+  failed: "stateFailed",
 });
 
 /** Phases that are a whole job: games of self-play, positions of a batch. */
@@ -40,7 +44,10 @@ export class ServerPane {
 
   /** Ask for the daemon's status, because its events do not tell who searches. */
   look() {
-    this.app.socket.ask("status").then((data) => this.status(data), () => {});
+    this.app.socket.ask("status").then(
+      (data) => this.status(data),
+      () => {},
+    );
   }
 
   async list() {
@@ -86,7 +93,13 @@ export class ServerPane {
       { class: "job" },
       el("span", { text: parts.join(" · ") }),
       going ? el("progress", { value: job.share, "aria-label": job.op }) : null,
-      going && this.editor ? el("button", { text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
+      going && this.editor
+        ? el("button", {
+            text: t("stop"),
+            onclick: () =>
+              this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)),
+          })
+        : null,
     );
   }
 
@@ -97,15 +110,26 @@ export class ServerPane {
     fill(
       byId("status"),
       el("li", { text: t("searches", { n: data.running, m: data.queued, t: data.threads }) }),
-      el("li", { text: t("clients", { n: data.clients, m: Math.round(data.memory_mb), t: `${hours}:${String(minutes).padStart(2, "0")}` }) }),
-      ...(data.accounts ?? []).map((/** @type {any} */ one) => el("li", { text: t("who", { key: one.key, n: one.in_flight, s: Math.round(one.seconds) }) })),
+      el("li", {
+        text: t("clients", {
+          n: data.clients,
+          m: Math.round(data.memory_mb),
+          t: `${hours}:${String(minutes).padStart(2, "0")}`,
+        }),
+      }),
+      ...(data.accounts ?? []).map((/** @type {any} */ one) =>
+        el("li", { text: t("who", { key: one.key, n: one.in_flight, s: Math.round(one.seconds) }) }),
+      ),
       ...data.problems.map((/** @type {string} */ line) => el("li", { class: "problem", text: line })),
     );
   }
 
   log() {
     if (!byId("log-box").open || byId("pane-server").hidden) return;
-    const lines = this.app.socket.log.slice(-60).reverse().map((one) => `${new Date(one.at).toLocaleTimeString()} ${one.out ? "→" : "←"} ${one.text}`);
+    const lines = this.app.socket.log
+      .slice(-60)
+      .reverse()
+      .map((one) => `${new Date(one.at).toLocaleTimeString()} ${one.out ? "→" : "←"} ${one.text}`);
     byId("log").textContent = lines.join("\n");
   }
 }

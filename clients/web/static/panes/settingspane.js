@@ -16,7 +16,12 @@ export class SettingsPane {
         const input = /** @type {any} */ (control);
         const name = input.dataset.set;
         if (!input.checkValidity()) return;
-        const value = input.type === "checkbox" ? input.checked : input.type === "number" || input.dataset.number !== undefined ? Number(input.value) : input.value;
+        const value =
+          input.type === "checkbox"
+            ? input.checked
+            : input.type === "number" || input.dataset.number !== undefined
+              ? Number(input.value)
+              : input.value;
         app.preferences.set(name, value);
       });
     }
@@ -26,10 +31,21 @@ export class SettingsPane {
   /** Draw the choices in the chosen language. */
   draw() {
     offer("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
-    offer("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
+    offer("set-theme", [
+      ["", t("themeSystem")],
+      ["light", t("themeLight")],
+      ["dark", t("themeDark")],
+    ]);
     offer("set-most", [[0, t("allMoves")], [1], [2], [3], [5]]);
-    offer("set-strength", [[0, t("atLevel")], ...RATINGS.map((rating) => /** @type {[number, string]} */ ([rating, t("asPeople", { rating })]))]);
-    for (const side of ["black", "white"]) offer(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
+    offer("set-strength", [
+      [0, t("atLevel")],
+      ...RATINGS.map((rating) => /** @type {[number, string]} */ ([rating, t("asPeople", { rating })])),
+    ]);
+    for (const side of ["black", "white"])
+      offer(`set-${side}`, [
+        ["human", t("human")],
+        ["engine", t("engine")],
+      ]);
     this.fill();
   }
 

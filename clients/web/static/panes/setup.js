@@ -39,7 +39,11 @@ export class Setup {
   /** @param {"X"|"O"|"-"} disc */
   take(disc) {
     this.disc = disc;
-    for (const [id, one] of [["setup-black", "X"], ["setup-white", "O"], ["setup-empty", "-"]]) {
+    for (const [id, one] of [
+      ["setup-black", "X"],
+      ["setup-white", "O"],
+      ["setup-empty", "-"],
+    ]) {
       byId(id).setAttribute("aria-pressed", one === disc);
     }
   }

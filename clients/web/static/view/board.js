@@ -9,7 +9,12 @@ import { byId, el, signed } from "./dom.js";
 /** @typedef {import("../model/rules.js").Side} Side */
 
 /** Most discs that a move may lose to be drawn as best, near, worse or bad. */
-const LOSSES = /** @type {[number, string][]} */ ([[0, "best"], [2, "near"], [6, "worse"], [128, "bad"]]);
+const LOSSES = /** @type {[number, string][]} */ ([
+  [0, "best"],
+  [2, "near"],
+  [6, "worse"],
+  [128, "bad"],
+]);
 
 export class Board {
   /** @param {App} app */
@@ -18,7 +23,8 @@ export class Board {
     this.box = byId("board");
     /** The square that the keyboard has chosen. */
     this.at = squareOf("d3");
-    /** The line of play that is previewed, and the number of its moves shown. @type {{line: string[], count: number}|null} */
+    /** The line of play that is previewed, and the number of its moves shown.
+     * @type {{line: string[], count: number}|null} */
     this.preview = null;
     /** The preview that is shown while no other one is. @type {{line: string[], count: number}|null} */
     this.pinned = null;
@@ -102,8 +108,12 @@ export class Board {
     for (let at = 0; at < 64; at++) if (this.squareAt(at >> 3, at % 8) === this.at) [row, column] = [at >> 3, at % 8];
     const all = event.ctrlKey;
     const to = {
-      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
-      Home: [all ? 0 : row, 0], End: [all ? 7 : row, 7],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      Home: [all ? 0 : row, 0],
+      End: [all ? 7 : row, 7],
     }[event.key];
     if (!to || (all && !["Home", "End"].includes(event.key))) return;
     event.preventDefault();
@@ -136,7 +146,10 @@ export class Board {
       }
       button.classList.toggle("playable", playable.has(square));
       button.classList.toggle("last", square === last && !this.preview);
-      button.classList.toggle("next", Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview && !setup);
+      button.classList.toggle(
+        "next",
+        Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview && !setup,
+      );
       const result = results.get(square);
       const [big, small] = hint.children;
       const crossed = wrong.includes(nameOf(square));
@@ -186,12 +199,16 @@ export class Board {
         const lost = best.score - one.score;
         // A higher score that is less well founded than the best one's is not taken for a better move.
         const kind = lost < 0 ? "near" : LOSSES.find(([discs]) => lost <= discs)?.[1];
-        return [squareOf(one.move), { ...one, kind: `${kind}${one.exact ? " exact" : ""}${one.source === "book" ? " book" : ""}` }];
+        return [
+          squareOf(one.move),
+          { ...one, kind: `${kind}${one.exact ? " exact" : ""}${one.source === "book" ? " book" : ""}` },
+        ];
       }),
     );
   }
 
-  /** Return a square's text for screen readers. @param {number} square @param {string} cells @param {Set<number>} playable
+  /** Return a square's text for screen readers. @param {number} square @param {string} cells
+   * @param {Set<number>} playable
    * @param {any} result */
   described(square, cells, playable, result) {
     const parts = [nameOf(square), t({ X: "black", O: "white", "-": "empty" }[/** @type {"X"} */ (cells[square])])];
@@ -217,7 +234,10 @@ export class Board {
   /** @param {WheelEvent} event */
   wheel(event) {
     const button = /** @type {Element} */ (event.target).closest(".square");
-    const result = button && this.app.preferences.get("hints") && this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
+    const result =
+      button &&
+      this.app.preferences.get("hints") &&
+      this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
     if (!this.preview && !result) return;
     event.preventDefault();
     this.advance(result, event.deltaY > 0 ? 1 : -1);
@@ -231,7 +251,8 @@ export class Board {
     this.advance(own ?? knowledge.best(key), by);
   }
 
-  /** Preview more or fewer moves of the line shown, or begin one. @param {import("../model/knowledge.js").Result|undefined} result
+  /** Preview more or fewer moves of the line shown, or begin one.
+   * @param {import("../model/knowledge.js").Result|undefined} result
    * @param {number} by */
   advance(result, by) {
     const line = this.preview?.line ?? movesOf(result?.pv ?? "");
@@ -247,13 +268,15 @@ export class Board {
     this.draw();
   }
 
-  /** Show a preview that stays when the pointer leaves; null ends it. @param {{line: string[], count: number}|null} preview */
+  /** Show a preview that stays when the pointer leaves; null ends it.
+   * @param {{line: string[], count: number}|null} preview */
   pin(preview) {
     this.pinned = preview;
     this.show(preview);
   }
 
-  /** Return the number of discs that a move turns, for speech. @param {string} cells @param {Side} side @param {string} move */
+  /** Return the number of discs that a move turns, for speech. @param {string} cells @param {Side} side
+   * @param {string} move */
   static flipped(cells, side, move) {
     const square = squareOf(move);
     return square < 0 ? 0 : flips(cells, side, square).length;
@@ -263,7 +286,11 @@ export class Board {
 /** Return a result in words. @param {import("../model/knowledge.js").Result} result */
 export function told(result) {
   const score = result.score === 0 ? "0" : t(result.score > 0 ? "plus" : "minus", { n: Math.abs(result.score) });
-  const sure = result.exact ? t("exact") : result.source === "book" ? t("fromBook") : deep(result.depth, result.selectivity);
+  const sure = result.exact
+    ? t("exact")
+    : result.source === "book"
+      ? t("fromBook")
+      : deep(result.depth, result.selectivity);
   return `${score}, ${sure}`;
 }
 

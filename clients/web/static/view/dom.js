@@ -9,7 +9,8 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Make an SVG element, as `el` does. @param {string} tag @param {Record<string, any>} [attributes] @param {...Node} children @returns {any} */
+/** Make an SVG element, as `el` does. @param {string} tag @param {Record<string, any>} [attributes]
+ * @param {...Node} children @returns {any} */
 export function svg(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   set(made, attributes);
@@ -34,7 +35,8 @@ export const byId = (id) => document.getElementById(id);
 export const press = (id, act) => byId(id).addEventListener("click", act);
 
 /** @param {Element} element @param {...(Node|string|null|undefined)} children */
-export const fill = (element, ...children) => element.replaceChildren(...children.filter((one) => one !== null && one !== undefined));
+export const fill = (element, ...children) =>
+  element.replaceChildren(...children.filter((one) => one !== null && one !== undefined));
 
 /** Fill a choice: a value each, and a text where that is another. @param {string} id
  * @param {[any, string?][]} options @param {any} [now] the value that is chosen */

@@ -23,7 +23,12 @@ const xOf = (at, count) => LEFT + (at * (WIDTH - LEFT - RIGHT)) / Math.max(1, co
  * @param {number} now the ply looked at @param {"score"|"loss"} kind @param {(ply: number) => void} go */
 export function graph(steps, now, kind, go) {
   const count = Math.max(steps.length, LEAST + 1);
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", class: "graph", "aria-label": described(steps, kind) });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    role: "img",
+    class: "graph",
+    "aria-label": described(steps, kind),
+  });
   const bottom = HEIGHT - BOTTOM;
   if (kind === "score") scores(picture, steps, count, bottom);
   else losses(picture, steps, count, bottom);
@@ -60,8 +65,13 @@ function scores(picture, steps, count, bottom) {
     const points = run.map(({ at, score }) => `${xOf(at, count).toFixed(1)} ${yOf(score).toFixed(1)}`);
     const [first, last] = [xOf(run[0].at, count), xOf(run[run.length - 1].at, count)];
     for (const side of ["black", "white"]) {
-      const clamped = run.map(({ at, score }) => `${xOf(at, count).toFixed(1)} ${yOf(side === "black" ? Math.max(0, score) : Math.min(0, score)).toFixed(1)}`);
-      picture.append(svg("path", { class: `area ${side}`, d: `M${first} ${zero}L${clamped.join("L")}L${last} ${zero}Z` }));
+      const clamped = run.map(
+        ({ at, score }) =>
+          `${xOf(at, count).toFixed(1)} ${yOf(side === "black" ? Math.max(0, score) : Math.min(0, score)).toFixed(1)}`,
+      );
+      picture.append(
+        svg("path", { class: `area ${side}`, d: `M${first} ${zero}L${clamped.join("L")}L${last} ${zero}Z` }),
+      );
     }
     picture.append(svg("path", { class: "score", d: `M${points.join("L")}` }));
   }
@@ -72,14 +82,25 @@ function scores(picture, steps, count, bottom) {
     const height = step.exact ? 12 : Math.max(2, Math.min(11, result.depth / 2.5));
     const width = Math.max(2, (WIDTH - LEFT - RIGHT) / count - 1);
     picture.append(
-      svg("rect", { class: `sure${step.exact ? " exact" : ""}`, x: xOf(at, count) - width / 2, y: bottom + 14 - height, width, height },
-        svg("title", { text: `${at}: ${signed(step.score)}, ${step.exact ? "=" : certainty(result)}` })),
+      svg(
+        "rect",
+        {
+          class: `sure${step.exact ? " exact" : ""}`,
+          x: xOf(at, count) - width / 2,
+          y: bottom + 14 - height,
+          width,
+          height,
+        },
+        svg("title", { text: `${at}: ${signed(step.score)}, ${step.exact ? "=" : certainty(result)}` }),
+      ),
     );
   });
   steps.forEach((step, at) => {
     if (!step.grade || step.score === null) return;
     const shape = step.node.side === "X" ? svg("circle", { r: 5 }) : svg("path", { d: "M0 -6.5L6.5 0L0 6.5L-6.5 0Z" });
-    picture.append(svg("g", { class: `blot ${step.grade}`, transform: `translate(${xOf(at, count)} ${yOf(step.score)})` }, shape));
+    picture.append(
+      svg("g", { class: `blot ${step.grade}`, transform: `translate(${xOf(at, count)} ${yOf(step.score)})` }, shape),
+    );
   });
   picture.append(svg("text", { class: "side", x: LEFT + 6, y: TOP + 14, text: t("blackAhead") }));
   picture.append(svg("text", { class: "side", x: LEFT + 6, y: bottom - 6, text: t("whiteAhead") }));
@@ -101,13 +122,24 @@ function losses(picture, steps, count, bottom) {
   axis(picture, [0, largest / 2, largest], yOf, String);
   for (const side of SIDES) {
     lines[side].push(`${xOf(0, count)} ${yOf(0)}`);
-    totals.forEach((total, at) => at + 1 < totals.length && lines[side].push(`${xOf(at + 1, count).toFixed(1)} ${yOf(total[side]).toFixed(1)}`));
+    totals.forEach(
+      (total, at) =>
+        at + 1 < totals.length && lines[side].push(`${xOf(at + 1, count).toFixed(1)} ${yOf(total[side]).toFixed(1)}`),
+    );
     picture.append(svg("path", { class: `loss ${colour(side)}`, d: `M${lines[side].join("L")}` }));
-    picture.append(svg("text", { class: "side", x: LEFT + 6, y: side === "X" ? TOP + 14 : TOP + 32, text: `${t(colour(side))} ${sum[side]}` }));
+    picture.append(
+      svg("text", {
+        class: "side",
+        x: LEFT + 6,
+        y: side === "X" ? TOP + 14 : TOP + 32,
+        text: `${t(colour(side))} ${sum[side]}`,
+      }),
+    );
   }
 }
 
-/** @param {any} picture @param {number[]} values @param {(value: number) => number} yOf @param {(value: number) => string} name */
+/** @param {any} picture @param {number[]} values @param {(value: number) => number} yOf
+ * @param {(value: number) => string} name */
 function axis(picture, values, yOf, name) {
   for (const value of values) {
     picture.append(svg("path", { class: value ? "grid" : "zero", d: `M${LEFT} ${yOf(value)}H${WIDTH - RIGHT}` }));
@@ -122,5 +154,8 @@ const scale = (largest) => [8, 16, 32, 64, 128, 256, 512, 1024].find((one) => la
 function described(steps, kind) {
   const known = steps.map((step) => step.score).filter((score) => score !== null);
   if (!known.length) return t("graphEmpty");
-  return t(kind === "score" ? "graphScores" : "graphLosses", { low: signed(Math.min(...known.map(Number))), high: signed(Math.max(...known.map(Number))) });
+  return t(kind === "score" ? "graphScores" : "graphLosses", {
+    low: signed(Math.min(...known.map(Number))),
+    high: signed(Math.max(...known.map(Number))),
+  });
 }

@@ -48,11 +48,21 @@ export const KEYS = [
 ];
 
 const NAMES = /** @type {Record<string, string>} */ ({
-  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", PageUp: "Page Up", PageDown: "Page Down", Escape: "Esc",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  PageUp: "Page Up",
+  PageDown: "Page Down",
+  Escape: "Esc",
 });
 
 /** @param {string} one */
-const shown = (one) => one.split("+").map((part) => NAMES[part] ?? part).join(" + ");
+const shown = (one) =>
+  one
+    .split("+")
+    .map((part) => NAMES[part] ?? part)
+    .join(" + ");
 
 /** @param {App} app */
 export function listen(app) {
@@ -61,13 +71,19 @@ export function listen(app) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (target.closest("input:not([type=checkbox]), textarea, select, dialog") && event.key !== "Escape") return;
     if (target.closest("dialog")) return;
-    const pressed = (event.shiftKey && event.key !== "?" ? "Shift+" : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    const pressed =
+      (event.shiftKey && event.key !== "?" ? "Shift+" : "") +
+      (event.key.length === 1 ? event.key.toLowerCase() : event.key);
     if (app.setup?.key(pressed)) {
       event.preventDefault();
       return;
     }
     const binding = KEYS.find((one) => one.keys.includes(pressed));
-    if (!binding || (binding.letter && pressed.length <= 7 && /(^|\+).$/.test(pressed) && !app.preferences.get("letters"))) return;
+    if (
+      !binding ||
+      (binding.letter && pressed.length <= 7 && /(^|\+).$/.test(pressed) && !app.preferences.get("letters"))
+    )
+      return;
     event.preventDefault();
     binding.act(app);
   });
@@ -77,17 +93,31 @@ export function listen(app) {
 
 function showHelp() {
   const signs = [
-    ["+4", t("aheadAbout")], ["16", deep(16, 100)], ["16@73%", deep(16, 73)], [t("sourceLink"), t("fromBook")], ["=", t("exactAbout")],
+    ["+4", t("aheadAbout")],
+    ["16", deep(16, 100)],
+    ["16@73%", deep(16, 73)],
+    [t("sourceLink"), t("fromBook")],
+    ["=", t("exactAbout")],
     [t("colours"), t("coloursAbout")],
   ];
   const columns = [
-    ["grade", "gradeAbout"], ["lines", "linesAbout"], ["level", "levelAbout"], ["paths", "pathsAbout"], ["toKnow", "toKnowAbout"],
+    ["grade", "gradeAbout"],
+    ["lines", "linesAbout"],
+    ["level", "levelAbout"],
+    ["paths", "pathsAbout"],
+    ["toKnow", "toKnowAbout"],
   ].map((pair) => pair.map((name) => t(name)));
-  const about = (/** @type {string[][]} */ rows) => rows.map(([name, text]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text })));
+  const about = (/** @type {string[][]} */ rows) =>
+    rows.map(([name, text]) => el("tr", {}, el("th", { scope: "row", text: name }), el("td", { text })));
   fill(byId("signs-table"), ...about(signs));
   fill(byId("columns-table"), ...about(columns));
   const rows = KEYS.map((one) =>
-    el("tr", {}, el("th", { scope: "row" }, ...one.keys.flatMap((name, at) => [at ? " " : "", el("kbd", { text: shown(name) })])), el("td", { text: t(one.text) })),
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, ...one.keys.flatMap((name, at) => [at ? " " : "", el("kbd", { text: shown(name) })])),
+      el("td", { text: t(one.text) }),
+    ),
   );
   fill(byId("keys-table"), ...rows);
   byId("keys").showModal();
