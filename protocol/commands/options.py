@@ -29,7 +29,9 @@ def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Optio
 OPTIONS = (
     Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, 60),
     Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
-    Option("selectivity", (), "selectivity", "Selectivity of the search instead of the level's."),
+    Option(
+        "selectivity", (), "selectivity", "Selectivity of the search instead of the level's: 0 is 73 %, 5 is 100 %."
+    ),
     Option("nodes", (), "int", "Most nodes for one search; 0 is no limit.", 0, 10**15, edax=False),
     Option("move-time", (), "time", "Time for each move."),
     Option("game-time", ("t",), "time", "Time for all moves of a game, for each side."),
@@ -149,7 +151,7 @@ OPTIONS = (
         "book-memory",
         (),
         "int",
-        "MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any.",
+        "MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: no limit.",
         0,
         1 << 24,
         edax=False,
