@@ -82,8 +82,7 @@ for player, opponent in boards[:120]:
         result = searcher.search(player, opponent, limits)
         searches.append([result.nodes, [line[:7] for line in result.lines]])
     searches.append(by_network.search(player, opponent, Limits(4)).nodes)
-counts = [lib.perft(1 << 28 | 1 << 35, 1 << 27 | 1 << 36, depth, 1) for depth in range(1, 8)]
-print(json.dumps([library.digest(SPEC), answers, table.hex(), searches, counts]))
+print(json.dumps([library.digest(SPEC), answers, table.hex(), searches]))
 """
 
 
@@ -142,12 +141,12 @@ import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
 from desdaemon.engine.compiler import jit
-from desdaemon.engine.exports import MODULES, SPEC
+from desdaemon.engine.compiler.inspect import specs
 def machine(wanted):
     assert wanted.features == ""
     return llvm.Target.from_triple(triple).create_target_machine(cpu=target, features="", opt=3, reloc="default")
 jit.target_machine = machine
-sys.stdout.buffer.write(jit.build(MODULES, SPEC.entries))
+sys.stdout.buffer.write(b"".join(jit.build(spec.modules, spec.entries) for spec in specs()))
 """
 
 

@@ -1,7 +1,12 @@
 """Counts of the game tree against published numbers and the referee."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import referee
+from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +28,20 @@ POSITIONS = {
 @pytest.mark.parametrize("mode", [1, 2])
 def test_perft_of_the_opening_is_the_known_one(mode: int) -> None:
     assert [perft(*START, depth, mode) for depth in range(12)] == PERFT[mode]
+
+
+@pytest.mark.compiled
+def test_perft_is_the_same_on_a_processor_without_vectors() -> None:
+    code = IMPORT + (
+        "from desdaemon.engine.counting.counts import perft\n"
+        "from desdaemon.protocol.othello.rules import START\n"
+        "print([perft(*START, depth, mode) for mode in (1, 2) for depth in range(10)])\n"
+    )
+    environment = {**os.environ, "NUMBA_CPU_NAME": "generic"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=550, check=True
+    )
+    assert done.stdout == f"{PERFT[1][:10] + PERFT[2][:10]}\n"
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4), st.sampled_from([1, 2]))

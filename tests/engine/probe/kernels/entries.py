@@ -1,7 +1,6 @@
 """The entries of a searcher's tables, compared with searches of another one."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.counting.kernels.positions import positions_add
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, folded_product, ld64, moves, popc, st64
 from desdaemon.engine.kernels.context import (
     bucket_of,
@@ -35,14 +34,29 @@ def entry_is_wrong(judge, p, o, known):
     return 0
 
 
+@kernel("i64(u64,u64,u64,u64)")
+def is_new(p, o, seen, mask):
+    """Add a board to the set ``seen`` of ``mask`` + 1 slots, (p, o) each, zeros if empty. Returns 1 if it is new."""
+    slot = folded_product(p, ~o) & mask
+    while True:
+        address = seen + (slot << U(4))
+        if ld64(address) | ld64(address + U(8)) == U(0):
+            st64(address, p)
+            st64(address + U(8), o)
+            return 1
+        if ld64(address) == p and ld64(address + U(8)) == o:
+            return 0
+        slot = (slot + U(1)) & mask
+
+
 @kernel("void(u64,u64,u64,u64,i64,u64,u64,u64,u64)")
 def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
     """Compare exact table entries of ``ctx`` for (p, o) and later positions with searches of ``judge``.
 
     The entries are those of the shared table, of that for principal variations and, with few empties, of the thread's
     own. Positions have at least ``fewest`` empties; ``share`` in 256 of the moves of each are followed, chosen by the
-    boards' bits. ``seen`` is a set of `engine.counting.kernels.positions` with ``mask`` + 1 slots: no position is
-    visited twice, and at most half as many as there are slots. ``counts`` are words: positions visited, exact entries,
+    boards' bits. ``seen`` is a set of boards (`is_new`): no position is visited twice, and
+    at most half as many as it has slots. ``counts`` are words: positions visited, exact entries,
     wrong ones.
     """
     legal = moves(p, o)
@@ -50,7 +64,7 @@ def check_entries(ctx, judge, p, o, fewest, share, seen, mask, counts):
         if moves(o, p):
             check_entries(ctx, judge, o, p, fewest, share, seen, mask, counts)
         return
-    if ld64(counts) > mask >> U(1) or positions_add(p, o, seen, mask) == 0:
+    if ld64(counts) > mask >> U(1) or is_new(p, o, seen, mask) == 0:
         return
     st64(counts, ld64(counts) + U(1))
     empties = 64 - popc(p | o)
