@@ -1,13 +1,14 @@
 """`python tests/lab hostile`: what others can do to the programs besides attacking a socket.
 
-`liar`: workers of a cluster whose answers are wrong. `backups`: a daemon killed while it copies its book. `tls`: game
-servers whose TLS fails. `locks`: two daemons with one book, on a file system whose locks fail or hold nothing.
-Each prints what was tried and what came of it, and a line for each fault.
+`policy`: files of people's moves with bytes changed. `liar`: workers of a cluster whose answers are wrong. `backups`: a
+daemon killed while it copies its book. `tls`: game servers whose TLS fails. `locks`: two daemons with one book, on a
+file system whose locks fail or hold nothing. Each prints what was tried and what came of it, and a line for each fault.
 """
 
 from __future__ import annotations
 
 import contextlib
+import lzma
 import os
 import random
 import socket
@@ -38,7 +39,7 @@ from desdaemon.clients.connection import started
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.protocol.othello.notation import START, parse_moves, play_moves
+from desdaemon.protocol.othello.notation import START, Position, parse_moves, play_moves
 from desdaemon.protocol.othello.rules import canonical
 
 from .signals import ended_by_signals
@@ -417,7 +418,58 @@ def locks(findings: Findings, times: int) -> None:
                 findings.expect("mistake" not in log.read_text(), f"{how}: {log.read_text()[-600:]}")
 
 
-PARTS = {"liar": (liar, 3), "backups": (backups, 20), "tls": (tls, 1), "locks": (locks, 10)}
+# Weights of the moves that people choose
+
+
+def policy(findings: Findings, times: int) -> None:
+    """The shipped file of people's moves with bytes changed, ``times`` of each kind: refused, or asked for moves."""
+    from desdaemon.engine.evaluation.weights_file import WeightsError
+    from desdaemon.engine.people.policy import SHIPPED, HumanPolicy, read
+
+    dice = random.Random("policy")
+    shipped = SHIPPED.read_bytes()
+    content = lzma.decompress(shipped)
+    head = content.index(b"\n") + 1
+
+    def changed(data: bytes, first: int, end: int) -> bytes:
+        spoilt = bytearray(data)
+        for _ in range(dice.choice((1, 2, 50))):
+            spoilt[dice.randrange(first, end)] = dice.randrange(256)
+        return bytes(spoilt)
+
+    kinds: dict[str, Callable[[], bytes]] = {
+        "packed": lambda: changed(shipped, 0, len(shipped)),
+        "record": lambda: lzma.compress(changed(content, 0, head), preset=0),
+        "numbers": lambda: lzma.compress(changed(content, head, len(content)), preset=0),
+        "openings": lambda: lzma.compress(changed(content, len(content) * 9 // 10, len(content)), preset=0),
+        "length": lambda: lzma.compress(content[: dice.randrange(len(content))], preset=0),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy.xz"
+        for kind, spoil in kinds.items():
+            for _ in range(times):
+                path.write_bytes(spoil())
+                findings.counts["files"] += 1
+                try:
+                    people = HumanPolicy(read(path))
+                except WeightsError:
+                    findings.counts["refused"] += 1
+                    continue
+                except Exception as error:
+                    findings.expect(False, f"{kind}: {type(error).__name__}: {error}")
+                    continue
+                for plies in (0, 4, 30):
+                    position = _after(random_line(dice, plies))
+                    found = people.probabilities(position.player, position.opponent, 1500.0)
+                    findings.expect(abs(sum(found.values()) - 1) < 1e-3, f"{kind}: {found}")
+                findings.counts["used, with moves that add up"] += 1
+
+
+def _after(line: str) -> Position:
+    return play_moves(START, parse_moves(line)).last
+
+
+PARTS = {"policy": (policy, 20), "liar": (liar, 3), "backups": (backups, 20), "tls": (tls, 1), "locks": (locks, 10)}
 """Each part, and how often it tries each thing."""
 
 
