@@ -98,7 +98,7 @@ def test_a_wrong_line_far_into_the_file_is_named(tmp_path: Path) -> None:
     lines = list(text.lines(BOOK))
     for at in (0, len(lines) // 2, len(lines) - 1):
         wrong = [*lines[:at], lines[at].replace(" X,1,", " X,61,"), *lines[at + 1 :]]
-        (tmp_path / "b.txt").write_text("\n".join(wrong) + "\n")
+        (tmp_path / "b.txt").write_text("\n".join(wrong) + "\n", newline="\n")
         with pytest.raises(Unreadable, match=f"line {at + 1}: the level 61") as caught:
             text.read(tmp_path / "b.txt")
         assert caught.value.offset == sum(len(line) + 1 for line in lines[:at])

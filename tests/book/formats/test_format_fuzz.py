@@ -30,6 +30,8 @@ def spoilt(cases: int) -> None:
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.reports")
 @pytest.mark.needs("clients.gamefiles")
+# Windows waits for sockets alone by `select`.
+@pytest.mark.posix
 def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
     spoilt(25)
 
