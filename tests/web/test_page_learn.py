@@ -59,6 +59,19 @@ async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
 # The opponent
 
 
+def test_the_list_of_opponents_says_of_which_scale_a_rating_is(visit: Visit) -> None:
+    rated = "[...document.querySelectorAll('#lesson-rating optgroup')].map(one => [one.label, one.children.length])"
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.click("#learn")
+        ((label, count),) = await tab.evaluate(rated)
+        assert label == "ratings of tournaments, mean 1500"
+        offered = await tab.evaluate("[...document.getElementById('lesson-rating').options].map(one => one.value)")
+        assert (len(offered), offered[-1]) == (count + 1, "0"), "the engine itself has no rating"
+
+    visit(talk)
+
+
 def test_the_engine_sets_traps_at_the_price_that_is_set(visit: Visit) -> None:
     boards = [board for board in judge.positions(49, 8, (6, 7, 8)) if judge.moves(*board)]
     seen = "document.querySelector('#lesson-form [data-set=contempt]').checkVisibility()"

@@ -50,6 +50,10 @@ export class Lesson {
   labels() {
     const rated = RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]);
     offer("lesson-rating", [...rated, [0, t("engine")]]);
+    // Of which scale the ratings are is told where one of them is chosen.
+    const list = byId("lesson-rating");
+    const scale = el("optgroup", { label: t("ratedScale") }, ...[...list.options].slice(0, RATINGS.length));
+    list.prepend(scale);
     offer("lesson-warn", [[0, t("never")], ...LOSSES.map((n) => [n, t("orMore", { n })])]);
     this.preset();
   }

@@ -293,6 +293,7 @@ export const TEXTS = {
   blackBegins: ["Black (begins)", "黒（先手）", "Noirs (commencent)"],
   opponent: ["Opponent", "相手", "Adversaire"],
   rated: ["rated {rating}", "レート{rating}", "classé {rating}"],
+  ratedScale: ["ratings of tournaments, mean 1500", "大会のレート（平均1500）", "classement de tournois, moyenne 1500"],
   ratedLeast: ["rated {rating} (easiest)", "レート{rating}（最も易しい）", "classé {rating} (le plus facile)"],
   warnOf: ["Warn of a loss of", "警告する損失", "Prévenir d'une perte de"],
   orMore: ["{n} discs or more", "{n}石以上", "{n} pions ou plus"],
