@@ -16,13 +16,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desdaemon.clients.arguments import Parser, print_text
+from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import WebPart, load
 from desdaemon.protocol.system import files, folders, logs, platform
+from desdaemon.protocol.system.output import UnreadOutput
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -139,9 +140,12 @@ async def _serve(
     gateway.watch()
     address = f"{place.address}?token={gateway.token}"
     with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
-        print_text(f"{address}\n")
+        # Somebody who does not read must not keep the loop from hearing a signal.
+        output = UnreadOutput(1)
+        output.write(f"{address}\n")
         if named.watch:
-            print_text(f"{place.address}match/?token={gateway.token}\n")
+            output.write(f"{place.address}match/?token={gateway.token}\n")
+        await loop.run_in_executor(None, output.close)
         if not named.no_browser and any(os.environ.get(name) for name in _DEVICES):
             await loop.run_in_executor(None, _open_browser, Path(folder), address)
         await ended.wait()
