@@ -178,6 +178,9 @@ def test_workers_come_back_with_their_scheduler_and_a_killed_one_is_named(
 
     assert folders() == 2
     owner = Owner(cluster, given="book new 20 12\nbook deviate 4 4\nquit\n")
+    # Of this command, which is the one that loses a worker: each looks for the workers anew.
+    owner.until("New book 20 12...done")
+    owner.said = ""
     owner.until("2 workers")
     two.close()
     owner.until("cluster: worker two has gone: its searches go to others")
