@@ -19,12 +19,13 @@ from desdaemon.book.chunks import Rows, address
 from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Position, Worker
 from desdaemon.book.editing.shrink import root_row
 from desdaemon.book.errors import within
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import EXPAND, NO_SCORE, WALK_STACK_WORDS
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.table import BookTable, Filters
 
-from .exports import kernels
+from .exports import SPEC, kernels
 
 _STEP = 1 << 6
 _WALKED = 1 << 14
@@ -60,6 +61,7 @@ def select(
     discs; it is called only if more than about 1/`_PART` of the rows are reached.
     """
     book.table.need_all()
+    await_kernels(progress, SPEC)
     orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
     table = book.table

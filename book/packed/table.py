@@ -17,12 +17,14 @@ from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows, Words, without_counts
 from desdaemon.book.errors import Damaged, ReadOnly
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import PACKED_ROW, WORD
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry, Results
 from desdaemon.book.table import BookTable
 
+from .exports import SPEC
 from .file import PackedFile, in_order, keys_of, writing
 
 
@@ -144,6 +146,8 @@ class PackedTable(BookTable):
 def open_mapped(path: Path, progress: ProgressCallback = no_progress) -> tuple[Book, bytes]:
     """Return a book over a packed file, and the digest of its content. Raises `Unreadable`."""
     file = PackedFile(path)
+    # Before the first look-up, which has the lock.
+    await_kernels(progress, SPEC)
     return Book(file.header.options, PackedTable(file), settled=True, complete=True), file.header.mark
 
 
@@ -151,7 +155,7 @@ def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -
     """Return a book in memory with the positions of a packed file, path counts computed. Its positions have levels of
     their own. Raises `Unreadable`.
     """
-    return ImportedBook(open_mapped(path)[0].in_memory(progress))
+    return ImportedBook(open_mapped(path, progress)[0].in_memory(progress))
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:

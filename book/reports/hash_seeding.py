@@ -11,13 +11,14 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words, address
 from desdaemon.book.editing.rounds import Position
 from desdaemon.book.editing.shrink import root_row
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import MAX_LEVEL, NOT_IN_BOOK
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import KnownScore
 from desdaemon.protocol.othello.rules import MOST_MOVES
 
-from .exports import kernels
+from .exports import SPEC, kernels
 
 _STEP = 1 << 10
 
@@ -33,6 +34,8 @@ def known_scores(
     its level. Positions without a score or without a legal move are passed over.
     """
     root_row(book, root)
+    # Not under the lock: nobody looks up while a library is compiled there.
+    await_kernels(progress, SPEC)
     boards: Words = np.array([root], np.uint64)
     given = 0
     while len(boards) and given < most:

@@ -9,12 +9,13 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
+from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import START
 from desdaemon.protocol.othello.notation import discs_text
 
-from .exports import kernels
+from .exports import SPEC, kernels
 
 _SLICE = 1 << 15
 _PAIRS = 1 << 20
@@ -60,6 +61,8 @@ def check_games(
             progress("check", number, 0)
     counts = np.zeros(3, np.uint64)
     distinct = _different(pairs)
+    # Not under the lock: nobody looks up while a library is compiled there.
+    await_kernels(progress, SPEC)
     for start, end in slices(len(distinct), _SLICE, "check", progress):
         part = np.ascontiguousarray(distinct[start:end])
         with table.lock:
