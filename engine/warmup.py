@@ -25,23 +25,30 @@ def command_line() -> Parser:
 
 
 class _Compilation(threading.Thread):
-    """Compiles a library where it is missing, when one of the ``slots`` is free. ``error`` says why it failed."""
+    """Compiles a library where it is missing, when one of the ``slots`` is free.
+
+    ``place`` says how far it is, ``error`` why it failed.
+    """
 
     def __init__(self, spec: library.Spec, slots: threading.Semaphore) -> None:
         # A daemon: after Ctrl-C nobody waits for it, and the compiling process ends with this one.
         super().__init__(name=f"compile {spec.name}", daemon=True)
         self._spec, self._slots = spec, slots
         self.seconds = 0.0
+        self.place = ""
         self.error: library.LibraryError | None = None
 
     def run(self) -> None:
         with self._slots:
             begun = time.perf_counter()
             try:
-                library.compile_library(self._spec, lambda _: None)
+                library.compile_library(self._spec, self._follow)
             except library.LibraryError as error:
                 self.error = error
             self.seconds = time.perf_counter() - begun
+
+    def _follow(self, line: str) -> None:
+        self.place = f"the {self._spec.name} at {line.partition(' ')[0].replace('/', ' of ')}"
 
 
 def _compile(specs: Sequence[library.Spec]) -> Iterator[_Compilation]:
@@ -52,9 +59,9 @@ def _compile(specs: Sequence[library.Spec]) -> Iterator[_Compilation]:
         for compilation in compilations:
             compilation.start()
         for done, compilation in enumerate(compilations):
-            progress(f"{done}/{len(specs)}")
             # In turns, because on Windows Ctrl-C ends no wait.
             while compilation.is_alive():
+                progress(f"{done}/{len(specs)}", compilation.place)
                 compilation.join(0.2)
             yield compilation
 

@@ -63,14 +63,15 @@ class Compiling:
     """A context manager around the compilation of the library ``name``. A block of at most `AFTER_S` seconds reports
     nothing. After that progress is reported, then the end unless the block raises.
 
-    Call this object with each line of the compiler's progress, such as ``12/89 solve2``.
+    Call this object with each line of the compiler's progress, such as ``12/89 solve2``, and where that takes long with
+    words for how far the part at hand is.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name.replace("-", " ")
         self._line = ProgressLine(wanted=not redirected() and not _sparse)
         self._begun = time.monotonic()
-        self._done, self._total = 0, 0
+        self._done, self._total, self._part = 0, 0, ""
         self._reported = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="compile-notice", daemon=True)
@@ -79,9 +80,9 @@ class Compiling:
         self._thread.start()
         return self
 
-    def __call__(self, line: str) -> None:
+    def __call__(self, line: str, part: str = "") -> None:
         done, _, total = line.partition(" ")[0].partition("/")
-        self._done, self._total = int(done), int(total)
+        self._done, self._total, self._part = int(done), int(total), part
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -107,7 +108,7 @@ class Compiling:
         quarters = 0
         while not self._over.wait(REWRITE_S if self._line.live or _sparse else EVERY_S):
             place = f"{self._done} of {self._total}" if self._total else "starting"
-            text = f"compiling the {self._name}: {place}, {self._seconds} s"
+            text = f"compiling the {self._name}: {', '.join(filter(None, (place, self._part)))}, {self._seconds} s"
             passed = _QUARTERS * self._done // max(1, self._total)
             if self._line.live:
                 _rewrite(self._line, text)

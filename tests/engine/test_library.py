@@ -11,7 +11,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 from checkout import IMPORT
 from waits import until
 
+from desdaemon.engine import warmup
 from desdaemon.engine.compiler import library, notice, target
 from desdaemon.engine.compiler.library import LibraryError, Spec
 
@@ -475,6 +476,30 @@ def test_long_compilations_are_told_of(capsys: pytest.CaptureFixture[str], monke
     with notice.Compiling("small") as tell:
         tell("1/7 kernel 0.1 s")
     assert capsys.readouterr().err == ""
+
+
+def test_warmup_tells_how_far_the_library_at_hand_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of many takes most of the time."""
+    monkeypatch.setattr(notice, "AFTER_S", 0.05)
+    monkeypatch.setattr(notice, "EVERY_S", 0.05)
+    monkeypatch.setattr(library, "read_cached", lambda spec: None)
+    monkeypatch.setattr(warmup.Weights, "load", lambda: None)
+    shown = ""
+
+    def told() -> bool:
+        nonlocal shown
+        shown += capsys.readouterr().err
+        return "desdaemon: compiling the libraries of kernels: 0 of 2, the engine at 3 of 7, " in shown
+
+    def compiled(spec: Spec, report: Callable[[str], None]) -> None:
+        report("3/7 kernel 0.1 s")
+        until(told)
+
+    monkeypatch.setattr(library, "compile_library", compiled)
+    monkeypatch.setattr(warmup, "processors", lambda: 1)
+    assert warmup.main([], [Spec(name, "", (), {}) for name in ("engine", "book")]) == 0
 
 
 @pytest.fixture
