@@ -5,6 +5,7 @@ moves (``1500*0.2``), or one of the simple players `SIMPLE`. Each plays the next
 that `desdaemon match` has without a file, in processes of this program, which is faster than `match`. The table has the
 Elo of all players fitted together, with 95 % errors; ``--points`` adds what each scored against each. ``--with FILE``
 counts games that were played before, by players of these names (``level 3``), two after each other from one opening.
+``--save FILE`` keeps each pair of games when it is played: the same command with the same file goes on after them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 import referee
@@ -30,7 +32,7 @@ from desdaemon.protocol.games.bases import FileGame, read_games, write_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position
-from desdaemon.protocol.system.terminal import ProgressLine
+from desdaemon.protocol.system.terminal import StepProgress
 
 _HASH_BITS = 16
 
@@ -120,18 +122,30 @@ def _pair(players: Sequence[Player], openings: Sequence[GameRecord], task: Task)
     return game(openings[number], first, second, number + 1), game(openings[number], second, first, number + 1)
 
 
-def played(players: Sequence[Player], games: int, reach: int, seed: int, processes: int) -> Iterator[GameRecord]:
-    """Yield ``games`` games of each player against the next ``reach`` ones, two after each other from one opening."""
+def played(players: Sequence[Player], games: int, reach: int, seed: int, processes: int, path: str) -> list[GameRecord]:
+    """Return ``games`` games of each player against the next ``reach`` ones, two after each other from one opening.
+
+    With a ``path`` each two are written there when they are played, and those that it has are not played again. Raises
+    `ValueError` where they are of another list of players or of other openings.
+    """
     openings = listed_openings(games // 2, seed).openings if games else []
     met = [(k, other) for k in range(len(players)) for other in range(k + 1, min(len(players), k + 1 + reach))]
     tasks = [(*pair, number) for number in range(len(openings)) for pair in met]
-    line = ProgressLine()
-    with ProcessPoolExecutor(processes) as pool:
-        results = pool.map(partial(_pair, players, openings), tasks, chunksize=4)
-        for done, pair in enumerate(results):
-            line.show(f"{2 * done} of {2 * len(tasks)} games")
-            yield from pair
-    line.clear()
+    records = [game.record for game in read_games(path)] if path and Path(path).exists() else []
+    for (first, second, number), record in zip(tasks, records[::2], strict=False):
+        begin = openings[number].moves
+        if (record.black, record.white) != (players[first].name, players[second].name) or not all(
+            one.move == other.move for one, other in zip(begin, record.moves, strict=False)
+        ):
+            raise ValueError(f"{path} has games of another command")
+    rest = tasks[len(records) // 2 :]
+    with StepProgress() as progress, ProcessPoolExecutor(processes) as pool:
+        for pair in pool.map(partial(_pair, players, openings), rest, chunksize=4):
+            records += pair
+            if path:
+                write_games(path, map(FileGame, pair), append=True)
+            progress("games", len(records), 2 * len(tasks))
+    return records
 
 
 def met(players: Sequence[Player], records: Sequence[GameRecord]) -> dict[tuple[int, int], list[Cluster]]:
@@ -173,12 +187,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--with", dest="earlier", action="append", default=[], metavar="FILE", help="games to count too"
     )
-    parser.add_argument("--save", default="", metavar="FILE", help="write the games to this file, such as games.ggf")
+    parser.add_argument(
+        "--save",
+        default="",
+        metavar="FILE",
+        help="keep the games in this file, such as games.ggf, and go on after those that it has",
+    )
     parser.add_argument("--points", action="store_true", help="print the points of each player against each too")
     asked = parser.parse_args(arguments)
-    records = list(played(asked.players, asked.games, asked.reach, asked.seed, asked.processes))
-    if asked.save:
-        write_games(asked.save, map(FileGame, records))
+    try:
+        records = played(asked.players, asked.games, asked.reach, asked.seed, asked.processes, asked.save)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     earlier = [game.record for path in asked.earlier for game in read_games(path)]
     clusters = met(asked.players, records + earlier)
     found = ratings(len(asked.players), [Pairing(*pair, points) for pair, points in clusters.items()])
