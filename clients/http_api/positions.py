@@ -83,7 +83,7 @@ def answer(analysis: Mapping[str, Any], *, searched: bool) -> Data | None:
 
 
 def is_proved(found: Mapping[str, Any]) -> bool:
-    """Return whether an answer will never be another one."""
+    """Return whether an answer will never change."""
     return bool(found.get("over")) or all(move["exact"] for move in found["moves"])
 
 

@@ -43,7 +43,7 @@ class Measure(NamedTuple):
 
     @property
     def balance(self) -> float:
-        """By how much more the mover has."""
+        """How much more the mover has than the other side."""
         return self.own - self.other
 
 

@@ -95,7 +95,7 @@ def test_large_changes_are_counted_by_the_next_walk(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.compiled
-def test_negamax_counts_on_its_way_with_wide_counts_too() -> None:
+def test_negamax_keeps_the_counts_of_a_book_right_beyond_32_bits_too() -> None:
     book = enumerate_book(6, BookOptions(min_empties=54))
     for row in range(len(book)):
         entry = book.table.entry(row)

@@ -123,7 +123,7 @@ def test_randomness_is_a_margin_in_discs() -> None:
         candidates(book, *START, MoveChoice(randomness=-1))
 
 
-def test_nothing_is_chosen_outside_the_book_or_by_full_rejection() -> None:
+def test_no_move_is_chosen_outside_the_book_or_where_all_are_rejected() -> None:
     book = grown()
     rng = random.Random(1)
     outside = referee.to_bits(referee.random_position(1, 30))

@@ -189,7 +189,7 @@ def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytes
     assert daemon.final("book.get")["found"]
 
 
-def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_few_lines_are_carried_out_at_a_time(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, running, most = threading.Lock(), 0, 0
 
     def slow(dialect: object, argument: str) -> None:

@@ -55,7 +55,7 @@ print(json.dumps([type(library.load(SPEC)).__name__, answers]))
 
 
 @pytest.mark.parametrize("name", _OPERATIONS)
-def test_arithmetic_wraps_around_and_does_not_mix(name: str) -> None:
+def test_arithmetic_wraps_around_and_refuses_mixed_integers(name: str) -> None:
     operation = _OPERATIONS[name]
     for left, right in ((MASK, 2), (0, 1), (1 << 63, 1 << 62), (5, 3)):
         assert operation(U64(left), U64(right)) == operation(left, right) & MASK

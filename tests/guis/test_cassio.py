@@ -164,7 +164,7 @@ def test_an_unknown_protocol_is_told() -> None:
     assert talk.output.take()[0] == "ready.\n"
 
 
-def test_questions_and_a_stop_while_a_search_runs() -> None:
+def test_questions_are_answered_and_a_stop_heard_while_a_search_runs() -> None:
     with Live("-cassio") as live:
         live.send(b"ENGINE-PROTOCOL init\n")
         live.until(b"ready.\n")

@@ -67,7 +67,7 @@ def test_the_opening_is_that_of_the_referee() -> None:
     assert referee.to_bits(referee.start()) == rules.START
 
 
-def test_discs_apart_from_others_follow_the_rules() -> None:
+def test_discs_that_no_play_can_have_placed_are_found() -> None:
     player, opponent = rules.START
     assert rules.floating_discs(player | 1, opponent) == 1
     assert rules.floating_discs(player | 1 << 18, opponent) == 0

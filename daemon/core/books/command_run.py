@@ -73,7 +73,7 @@ class BookCommandRun(NamedTuple):
         """Return the path of the book in the parameter ``name``, which is to be read: a file, or the book that ships.
 
         Raises `Forbidden` if the caller may not name the file or, of an overlay, its base; `Unreadable` if no book was
-        installed, or a remote caller's file is none.
+        installed, or a remote caller names what is no file.
         """
         if self.values[name] == BUILTIN_BOOK:
             return shipped()

@@ -149,13 +149,13 @@ class Choices(NamedTuple):
         return np.minimum(PHASES - 1, plies // PHASE_PLIES)[self.parents]
 
     def look_up(self, group: str, values: NDArray[np.float64]) -> None:
-        """Write the indices of what moves lose, for the mover's ``values`` of all moves, into ``small``."""
+        """Write into ``small``, for each move, the index of what it loses by the mover's ``values`` of all moves."""
         best = np.repeat(np.maximum.reduceat(values, self.starts[:-1]), np.diff(self.starts))
         steps = (len(LOSSES) + 1) * self.phases + np.searchsorted(LOSSES, best - values)
         self.small[:, COLUMN[group]] = FIRST[group] + steps
 
     def rank(self, values: NDArray[np.float64]) -> None:
-        """Write the indices of the numbers of better moves, for the mover's ``values`` of all moves, into ``small``."""
+        """Write into ``small``, for each move, the index of how many moves are better by the mover's ``values``."""
         order = np.lexsort((-values, self.parents))
         places = np.arange(len(order))
         before = values[order][:-1]

@@ -174,7 +174,9 @@ def test_boards_in_any_image_are_the_same_book(image: int, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("level", "lower", "upper"), [(21, 1, 5), (20, 2, 6), (60, 3, 3), (70, 3, 3), (-1, 2, 6)])
-def test_bounds_are_those_of_the_level_before_any_negamax(level: int, lower: int, upper: int, tmp_path: Path) -> None:
+def test_bounds_follow_from_the_level_as_soon_as_the_file_is_read(
+    level: int, lower: int, upper: int, tmp_path: Path
+) -> None:
     after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
     path = egbk3(tmp_path / "b.egbk3", record3(*after, level=level, leaf=b"\x82\x7d\xff"))
     entry = egaroucid.read(path).book.entry(*after)
