@@ -6,6 +6,7 @@ A line begins with a move of the side that is asked about, the *mover*.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from desdaemon.protocol.othello import rules
@@ -188,6 +189,7 @@ def walls(line: Line) -> list[tuple[int, int]]:
     ]
 
 
+@lru_cache(maxsize=16)
 def frees(line: Line) -> list[tuple[int, int]]:
     """Return the numbers of both sides' free moves after each step that is looked at."""
     return [
@@ -250,7 +252,7 @@ def free_moves(player: int, opponent: int) -> int:
     for move in rules.squares(rules.legal_moves(player, opponent)):
         if move in BESIDE and empty >> BESIDE[move] & 1:
             continue
-        if not rules.legal_moves(*rules.play(player, opponent, move)) & ~before:
+        if not rules.can_move(*rules.play(player, opponent, move), ~before):
             found |= 1 << move
     return found
 

@@ -112,9 +112,11 @@ def legal_moves(player: int, opponent: int) -> int:
     return moves
 
 
-def can_move(player: int, opponent: int) -> bool:
-    """Return whether the side to move has a legal move, for a fraction of the cost of `legal_moves`."""
-    return any(_moves_by_direction(player, opponent))
+def can_move(player: int, opponent: int, within: int = FULL) -> bool:
+    """Return whether the side to move has a legal move on a square of the mask ``within``, for a fraction of the cost
+    of `legal_moves`.
+    """
+    return any(moves & within for moves in _moves_by_direction(player, opponent))
 
 
 def flips(player: int, opponent: int, square: int) -> int:

@@ -22,6 +22,7 @@ def test_moves_flips_and_ends_are_those_of_the_referee(seed: int, plies: int) ->
     assert rules.final_score(player, opponent) == referee.final_score(cells)
     assert rules.empties(player, opponent) == referee.empties(cells)
     for square in range(64):
+        assert rules.can_move(player, opponent, 1 << square) == (square in legal)
         assert rules.squares(rules.flips(player, opponent, square)) == sorted(referee.flips(cells, square))
     for square in legal:
         assert rules.play(player, opponent, square) == referee.to_bits(referee.play(cells, square))
