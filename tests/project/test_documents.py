@@ -44,6 +44,11 @@ def test_progress_of_a_slow_machine_is_not_compared() -> None:
     assert essence("\n".join([*meanwhile, *ends]), typed=False) == ends
 
 
+def test_an_example_of_an_older_version_is_true() -> None:
+    """A release changes no example."""
+    assert essence("Elo of desdaemon 9.8.7: 0", typed=False) == essence("Elo of desdaemon 0.1.2: 0", typed=False)
+
+
 def test_a_game_is_analysed_on_another_machine_in_fewer_than_ten_commands() -> None:
     console = [block for block in blocks(ROOT / "docs" / "remote-analysis.md") if block.kind == "console"]
     commands = [step.command for block in console for step in steps(block) if "shell" not in step.command]
