@@ -38,6 +38,15 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
             for tab in (first, second):
                 await tab.click("#tab-book")
                 await tab.until(f"{ROWS}.length > 0")
+                # A column of which the book has nothing is away: nothing here is solved, no game was counted.
+                columns = "[...document.querySelectorAll('#book-table th')].filter(e => e.checkVisibility())"
+                heads = await tab.evaluate(f"{columns}.map(e => e.textContent)")
+                assert heads[:5] == ["Move", "Score", "Grade", "Lines", "Level"]
+                assert "Source" in heads
+                assert not {"Paths won, drawn, lost", "Games"} & set(heads)
+                assert (await tab.evaluate("document.getElementById('version').textContent")).endswith(
+                    "; you may change the book"
+                )
             # Panes move while they fill, so that these buttons are pressed without the mouse.
             # A job that takes long, by the form.
             choose = "e => { e.value = 'learn'; e.dispatchEvent(new Event('change')) }"

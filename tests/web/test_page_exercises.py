@@ -109,6 +109,14 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         await tab.until(f"{TOLD} === '{wrong} is wrong.'")
         assert await tab.evaluate("document.getElementById('exercise-about').textContent") == ""
         assert await tab.evaluate(MARKED) == [wrong]
+        # On a telephone the verdict and the buttons are seen with the board.
+        await tab.resize(390, 664)
+        await tab.evaluate("document.getElementById('board').scrollIntoView({ block: 'nearest' })")
+        seen = """['board', 'exercise-told', 'exercise-back', 'exercise-why'].map(id =>
+            document.getElementById(id).getBoundingClientRect()).every(one => one.height > 0 && one.top >= 0 &&
+                one.bottom <= 664)"""
+        assert await tab.evaluate(seen)
+        await tab.resize(1280, 860)
         scores = PROBLEMS[0][1]
         lost = scores[best(0)] - scores[wrong]
         await tab.press("w")

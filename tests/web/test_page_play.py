@@ -174,7 +174,7 @@ def test_play_begins_a_game_against_somebody(visit: Visit) -> None:
 
 def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> None:
     seen = """ids => (desdaemon.pane("game"), ids.filter(id => document.getElementById(id).checkVisibility()))"""
-    moving = ["first", "back", "forward", "last", "undo", "analyse"]
+    moving = ["first", "back", "forward", "last", "undo", "analyse", "table-box"]
     judged = ["mistake-back", "mistake-next", "graph-kind"]
 
     async def talk(tab: BrowserTab) -> None:

@@ -13,6 +13,11 @@ const REMOVING = ["delete", "prune", "subtree", "cut", "reduce"];
 /** Name of the book that ships, which is read-only. */
 const BUILTIN = "builtin";
 
+/** @param {number} won @param {number} drawn @param {number} lost */
+function results(won, drawn, lost) {
+  return won + drawn + lost ? `${won}–${drawn}–${lost}` : "";
+}
+
 export class BookPane {
   /** @param {App} app */
   constructor(app) {
@@ -121,6 +126,7 @@ export class BookPane {
     if (known) byId("book-known").textContent += ` · ${t("toKnow")} ${known.black}, ${known.white}`;
     const children = look.children ?? [];
     fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one, known)));
+    this.narrow();
     const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
     const before = byId("edit-move").value;
     offer(
@@ -128,6 +134,15 @@ export class BookPane {
       moves.map((move) => [move]),
       before,
     );
+  }
+
+  /** Hide the columns of which this book has nothing, such as results of games. */
+  narrow() {
+    const [head, ...rows] = byId("book-table").querySelectorAll("tr");
+    for (let at = 0; at < (rows[0]?.cells.length ?? 0); at++) {
+      const empty = rows.every((row) => !row.cells[at].textContent);
+      for (const row of [head, ...rows]) row.cells[at].hidden = empty;
+    }
   }
 
   /** Ask how many lines each side must know, and show it until the position or the book changes. */
@@ -144,10 +159,6 @@ export class BookPane {
 
   /** @param {any} one a child as book.get tells it @param {any} known what book.umigame tells, or null */
   row(one, known) {
-    const games =
-      one.results && one.results.won + one.results.drawn + one.results.lost
-        ? `${one.results.won}–${one.results.drawn}–${one.results.lost}`
-        : "";
     const source = one.human ? "sourceHuman" : one.kind === "link" ? "sourceLink" : "sourceLeaf";
     const bounds = one.lower === null || one.lower === undefined ? "" : ` [${signed(one.lower)}, ${signed(one.upper)}]`;
     return el(
@@ -167,8 +178,8 @@ export class BookPane {
       el("td", { text: one.grade }),
       el("td", { text: one.lines }),
       el("td", { text: one.level < 0 ? "" : one.level }),
-      el("td", { text: `${one.wins}–${one.draws}–${one.losses}` }),
-      el("td", { text: games }),
+      el("td", { text: results(one.wins, one.draws, one.losses) }),
+      el("td", { text: one.results ? results(one.results.won, one.results.drawn, one.results.lost) : "" }),
       el("td", { text: t(source) }),
       known && el("td", { text: `${known.black_after[one.move]}, ${known.white_after[one.move]}` }),
     );

@@ -29,7 +29,8 @@ export class ServerPane {
   /** @param {any} hello */
   async greet(hello) {
     this.editor = hello.role !== "reader";
-    byId("version").textContent = t("version", { name: hello.name, version: hello.version, role: hello.role });
+    const may = t(this.editor ? "mayEdit" : "mayRead");
+    byId("version").textContent = t("version", { name: hello.name, version: hello.version, may });
     this.shown();
     await this.list();
   }

@@ -462,7 +462,9 @@ export const TEXTS = {
     "もう一度 desdaemon web が表示したアドレスを開いてください。入力内容は保存されています。",
     "Ouvrez à nouveau l'adresse affichée par desdaemon web. Vos saisies sont gardées.",
   ],
-  version: ["{name} {version}, role {role}", "{name} {version}、権限 {role}", "{name} {version}, rôle {role}"],
+  version: ["{name} {version}; {may}", "{name} {version}、{may}", "{name} {version} ; {may}"],
+  mayRead: ["you may read the book, not change it", "定石は閲覧のみできます", "vous pouvez lire le livre sans le modifier"],
+  mayEdit: ["you may change the book", "定石を変更できます", "vous pouvez modifier le livre"],
   // Games
   paste: [
     "Paste or drop a game or a board of any kind",
