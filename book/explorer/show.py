@@ -27,8 +27,9 @@ _COLUMNS = 75
 
 def show(context: CommandContext, argument: str) -> None:
     words = split_words(argument)
-    if not words or words.pop(0).lower() != "show":
-        raise BadInput(f"games {quoted(argument)}: expected {_USAGE}")
+    if not words or words[0].lower() != "show":
+        raise BadInput(f"games {quoted(argument)}: {did_you_mean(words[0] if words else '', ('show',), _USAGE)}")
+    del words[0]
     wanted = _GAMES
     if words and whole_number(words[0]) is not None:
         wanted = number_within("games show", words.pop(0), 0, MOST_GAMES)

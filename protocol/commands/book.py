@@ -385,7 +385,7 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
     name, _, rest = line.strip().partition(" ")
     command = find_book_command(name.lower())
     if command is None:
-        meant = did_you_mean(name, [command.name for command in BOOK_COMMANDS], "one that help book lists")
+        meant = did_you_mean(name, ["help", *(command.name for command in BOOK_COMMANDS)], "one that help book lists")
         raise BadInput(f"Unknown book command: {quoted(f'book {line}'.strip())}: {meant}")
     return command, _parse_parameters(command, rest.strip())
 

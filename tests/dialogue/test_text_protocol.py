@@ -86,6 +86,9 @@ def test_help_shows_one_command_or_option() -> None:
     assert dialogue.say("help A") == dialogue.say("help analyze")
     assert [line.split()[0] for line in dialogue.say("help n").splitlines()] == ["new,", "n-tasks,"]
     assert dialogue.say("help -l") == dialogue.say("help level")
+    # Commands within others need not be named whole.
+    assert dialogue.say("help deviate") == dialogue.say("help book deviate")
+    assert dialogue.say("help convert") == dialogue.say("help base convert")
     first, *tests = dialogue.say("help test").splitlines()
     assert first == "Tests:"
     assert set(tests) < set(everything)

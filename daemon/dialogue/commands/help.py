@@ -169,7 +169,10 @@ def topic(text: str) -> list[HelpPage]:
 
 
 def _named(name: str) -> HelpPage:
-    """Return the entries of the command, option and sub-command called ``name``. Raises `BadInput` if there is none."""
+    """Return the entries of the command, option and sub-command called ``name``, else those of the commands of `book`,
+    or parts of commands, of that name. Raises `BadInput` if there is none.
+    """
+    from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))
@@ -177,9 +180,14 @@ def _named(name: str) -> HelpPage:
     page += [_option_entry(option)] if option else []
     names = {name.lower(), command.name if command else ""}
     page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in names]
+    parts = [(command, part) for command in COMMANDS for part in command.parts]
+    if not page:
+        page += _book_command(name.lower()) if find_book_command(name.lower()) else []
+        page += [_part_entry(command, part) for command, part in parts if part.name == name.lower()]
     if not page:
         commands = (*(command.name for command in COMMANDS), *(program.name for program in SUB_COMMANDS))
-        topics = [*PAGES, *commands, *(option.name for option in OPTIONS)]
+        within = (*(command.name for command in BOOK_COMMANDS), *(part.name for _, part in parts))
+        topics = [*PAGES, *commands, *(option.name for option in OPTIONS), *within]
         expected = f"{', '.join(PAGES)}, test, a command, an option or nothing"
         raise BadInput(f"help {quoted(name)}: {did_you_mean(name.lstrip('-'), topics, expected)}")
     return page

@@ -79,9 +79,10 @@ def test_losses_are_those_of_the_book(tmp_path: Path) -> None:
     ("asked", "told"),
     [
         ("games", "expected games show"),
-        ("games shw", "expected games show"),
+        ("games zzz", "expected games show"),
         ("games show 51", "expected a whole number from 0 to 50"),
         ("games show plaier x", 'did you mean "player"?'),
+        ("games shwo", 'did you mean "show"?'),
         ("games show years 19x0", "expected 1990-1999"),
         ("games show white", "expected a name"),
     ],
