@@ -21,7 +21,7 @@ from test_xot import LINES, listed
 from desdaemon.clients.programs.openings import listed_lines
 from desdaemon.clients.programs.own_daemon import usual_book
 from desdaemon.clients.web.access import Place, lasting_key
-from desdaemon.clients.web.allowed import check
+from desdaemon.clients.web.allowed import check, command_forms
 from desdaemon.clients.web.games import ANSWERS, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
 from desdaemon.clients.web.page_files import COLOURS, page_files, page_weight
@@ -29,7 +29,7 @@ from desdaemon.clients.web.pasted import parse_pasted
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.formats import BASE_FORMATS
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
-from desdaemon.protocol.rows import READER
+from desdaemon.protocol.rows import EDITOR, READER
 from desdaemon.protocol.wire.messages import RequestError
 
 STATIC = ROOT / "clients" / "web" / "static"
@@ -326,3 +326,11 @@ def test_the_book_that_ships_is_used_where_the_configuration_names_none(
     ):
         (tmp_path / "desdaemon" / "config.toml").write_text(content)
         assert usual_book() == book, content
+
+
+def test_no_help_of_a_book_command_is_marked_up() -> None:
+    """The page shows it as it is."""
+    forms = command_forms(EDITOR)
+    helps = [form["help"] for form in forms] + [one["help"] for form in forms for one in form["parameters"]]
+    assert len(helps) > 50
+    assert not any("`" in text or "](" in text for text in helps)

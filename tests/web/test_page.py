@@ -38,6 +38,7 @@ TEXTS = """(async () => {
     return [
         used.filter(name => name && !TEXTS[name]),
         Object.keys(TEXTS).filter(name => TEXTS[name].length !== 3 || TEXTS[name].some(text => !text)),
+        Object.keys(TEXTS).filter(name => TEXTS[name].some(text => text.includes("`"))),
     ];
 })()"""
 NAMELESS = """[...document.querySelectorAll("button, label span, h2")]
@@ -255,7 +256,7 @@ def test_a_screen_reader_gets_moves_and_results(visit: Visit) -> None:
 
 def test_every_text_is_there_in_every_language(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        assert await tab.evaluate(TEXTS) == [[], []]
+        assert await tab.evaluate(TEXTS) == [[], [], []]
         for language, turn in (("ja", "黒番"), ("fr", "Aux noirs"), ("en", "Black to move")):
             await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
             assert await tab.evaluate("document.documentElement.lang") == language

@@ -340,7 +340,7 @@ def test_commands_from_outside_the_book_and_bad_settings_say_so() -> None:
     book = small_book()
     outside = after("f5f6e6")
     for command in (deviate, enhance, play_out, extend):
-        with pytest.raises(NotInBook, match="not in the book"):
+        with pytest.raises(NotInBook, match=r"not in the book \(book store adds the game"):
             command(book, outside, Worker(toy))
     with pytest.raises(OutOfRange, match=r"absolute error 66 is outside 0\.\.65"):
         deviate(book, START, Worker(toy), 2, 66)
