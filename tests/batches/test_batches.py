@@ -206,7 +206,7 @@ def test_a_batch_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert later > job
 
 
-def test_the_level_is_that_of_the_day_when_it_was_asked(tmp_path: Path) -> None:
+def test_a_batch_keeps_the_level_that_was_set_when_it_was_sent(tmp_path: Path) -> None:
     first = Operated(tmp_path)
     job = first.final("analyze.batch", {"items": [{}]})["job"]
     first.services.operations.parts["batches"].close()

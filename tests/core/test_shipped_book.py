@@ -131,7 +131,7 @@ def test_the_command_line_takes_its_name() -> None:
     plays_from_it("-q", "go")
 
 
-def test_a_server_opens_it_for_reading(tmp_path: Path) -> None:
+def test_a_server_opens_the_shipped_book_for_reading(tmp_path: Path) -> None:
     with serving(tmp_path, "-book-file", "builtin") as served, Peer(served.ipc) as peer:
         until(lambda: peer.final("status")["book"]["state"] != "opening")
         status = peer.final("status")["book"]

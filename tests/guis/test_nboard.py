@@ -73,7 +73,7 @@ def test_the_program_greets_with_its_name(version: str) -> None:
 
 @pytest.mark.parametrize("move", ["F5", "f5", "F5//4.798", "F5/1.16/0.2", "F5/1.16", "F5 1.16 0.2", "f5/ -2.34 / 0.2"])
 @pytest.mark.parametrize("word", ["move ", ""])
-def test_moves_are_played(word: str, move: str) -> None:
+def test_a_move_that_nboard_sends_is_played(word: str, move: str) -> None:
     talk = Talk()
     assert talk.say(word + move) == []
     assert talk.session.game.moves == [parse_move("F5")]

@@ -48,7 +48,7 @@ def arguments(positions, weights, out):
 
 
 @pytest.mark.slow
-def test_two_discs_too_much_are_taken_off(positions, tmp_path):
+def test_tempo_takes_off_what_weights_give_the_side_to_move_too_much(positions, tmp_path):
     """Of weights that give the side to move two discs too much where the searches end, one round takes off most."""
     network, record = read(SHIPPED)
     wrong = np.where(np.arange(PLIES) >= 36, 2.0, 0.0)

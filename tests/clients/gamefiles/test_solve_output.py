@@ -104,7 +104,7 @@ def test_each_problem_has_one_line(problems: Path) -> None:
     assert_total(total)
 
 
-def test_the_total_is_shown_alone(problems: Path) -> None:
+def test_solve_prints_only_its_total_where_answers_alone_are_wanted(problems: Path) -> None:
     assert_total(solved(problems, verbose=0))
 
 
