@@ -185,6 +185,15 @@ def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> Non
         # The scores of the first move may be known from before.
         known = await tab.evaluate("document.getElementById('accuracy').textContent") != ""
         assert await tab.evaluate(f"({seen})({moving + judged})") == moving + ["graph-kind"] * known
+        # Nor is there anything to be saved in a format, or to be searched.
+        await tab.evaluate("desdaemon.game.reset(), desdaemon.pane('library')")
+        assert await tab.evaluate(
+            "[...document.querySelectorAll('#format, #kept-filter')].map(e => e.checkVisibility())"
+        ) == [False, False]
+        assert await tab.evaluate(KEPT) == "Games that you play or open stand here."
+        await tab.evaluate("desdaemon.play('f5'), desdaemon.newGame()")
+        assert await tab.evaluate("document.getElementById('kept-filter').checkVisibility()")
+        await tab.evaluate("desdaemon.play('f5')")
         # No square moves away under the pointer.
         assert await tab.evaluate(box) == before
         await tab.evaluate("desdaemon.game.reset()")

@@ -233,10 +233,11 @@ export class LibraryPane {
     const matching = this.matching();
     const few = matching.length <= this.shown;
     const told = !this.games.length
-      ? []
+      ? [t("keptNone")]
       : [few ? t("keptCount", { n: matching.length }) : t("keptSome", { n: this.shown, m: matching.length })];
     if (this.room < this.games.length) told.push(t("full", { n: this.room }));
     byId("kept-told").textContent = told.join(" · ");
+    byId("kept-filter").hidden = !this.games.length;
     byId("kept-more").hidden = few;
     byId("kept-clear").hidden = !matching.length;
     fill(

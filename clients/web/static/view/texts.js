@@ -481,6 +481,11 @@ export const TEXTS = {
   saveAs: ["Save as", "形式を選んで保存", "Enregistrer en"],
   picture: ["Picture", "画像", "Image"],
   keep: ["Keep this game", "この対局を保存", "Garder cette partie"],
+  keptNone: [
+    "Games that you play or open stand here.",
+    "対局した棋譜や開いた棋譜がここに並びます。",
+    "Les parties jouées ou ouvertes sont rangées ici.",
+  ],
   kept: ["Saved games", "このブラウザに保存", "Gardées dans ce navigateur"],
   read: ["{n} {n:game/games} read", "{n}局読み込み", "{n} {n:partie lue/parties lues}"],
   damaged: [
