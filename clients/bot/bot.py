@@ -360,8 +360,9 @@ class Bot:
     def _begin(self, game: str) -> None:
         """Play a game, at once or when a place is free."""
         with self._lock:
-            # A game has the id of its challenge, unless it is a rematch.
-            self._accepted.pop(game, None)
+            # A game has the id of its challenge; a rematch is accepted by the id of the game before it.
+            rematch = next((name for name in self._accepted if name in self._finished), game)
+            self._accepted.pop(game if game in self._accepted else rematch, None)
             if self._own == game:
                 self._own = None
             if game in self._games or game in self._waiting or game in self._finished:

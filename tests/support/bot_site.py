@@ -2,7 +2,8 @@
 
 It keeps the rules and the clocks itself. A move is ``P@`` and a square with ranks counted from below; a pass, also the
 other player's, is a move of its own that comes a moment later, and a game ends with the second pass in a row or on a
-full board. Broken streams, refusals to slow down and requests that are never answered can be asked for.
+full board. A rematch is a challenge with the id of the finished game, and its own game has another. Broken streams,
+refusals to slow down and requests that are never answered can be asked for.
 """
 
 from __future__ import annotations
@@ -66,15 +67,21 @@ class Game:
         moves: list[int | None] = list(referee.legal_moves(self.cells))
         return {self.written(move): move for move in moves or [None]}
 
-    def play(self, text: str) -> bool:
-        """The bot's move; False if it is none."""
+    def play(self, text: str) -> tuple[int, str]:
+        """The bot's move: the status of the answer, and what is wrong with it or ""."""
         with self.news:
-            if self.status != "started" or not self.bots_turn or text not in self.options():
-                self.refused += 1
-                return False
-            self.make(text)
-            self.news.notify_all()
-        return True
+            if not re.fullmatch(r"P@[a-h][1-8]|([a-h][1-8])\1", text):
+                found = 500, "Something went wrong."
+            elif self.status != "started" or not self.bots_turn:
+                found = 400, "Not your turn, or game already over"
+            elif text not in self.options():
+                found = 400, "Invalid move"
+            else:
+                self.make(text)
+                self.news.notify_all()
+                return 200, ""
+            self.refused += 1
+            return found
 
     def reply_soon(self) -> None:
         """Ann's move, after her state has been shown."""
@@ -200,7 +207,9 @@ class Site:
     def events(self) -> list[dict[str, Any]]:
         """What a new stream of events begins with: games that go on, and challenges."""
         running = [
-            {"type": "gameStart", "game": {"id": name}} for name, game in self.games.items() if game.status == "started"
+            {"type": "gameStart", "game": {"id": name, "compat": {"bot": True, "board": True}}}
+            for name, game in self.games.items()
+            if game.status == "started"
         ]
         declined = [{"type": "challengeDeclined", "challenge": {"id": name}} for name in self.refused]
         return running + declined + [{"type": "challenge", "challenge": challenge} for challenge in self.waiting]
@@ -221,7 +230,7 @@ class Site:
             if not any(challenge["id"] == name for challenge in self.waiting):
                 return False
             self.waiting = [challenge for challenge in self.waiting if challenge["id"] != name]
-            self.start(name)
+            self.start(f"{name}again" if name in self.games else name)
         return True
 
     def start(self, name: str) -> None:
@@ -274,13 +283,16 @@ class _Handler(BaseHTTPRequestHandler):
         if site.unanswered and re.search(site.unanswered, path):
             site.ended.wait()
             return
-        game = None
         if found := re.fullmatch(r"/api/challenge/(\w+)/(accept|decline)", path):
             reason = body.partition("reason=")[2]
             done = site.accept(found[1]) if found[2] == "accept" else site.decline(found[1], reason)
         elif found := re.fullmatch(r"/api/bot/game/(\w+)/move/(\S+)", path):
             game = site.games[found[1]]
-            done = game.play(found[2])
+            status, error = game.play(found[2])
+            self.answer(status, {"error": error} if error else {"ok": True})
+            if not error:
+                game.reply_soon()
+            return
         elif found := re.fullmatch(r"/api/challenge/(\w+)", path):
             answer = site.offer(found[1], body)
             # What becomes of a challenge may be told before the challenge is.
@@ -292,8 +304,6 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             done = False
         self.answer(200 if done else 400, {"ok": True} if done else {"error": "it cannot be done"})
-        if game and done:
-            game.reply_soon()
 
     def answer(self, status: int, *data: dict[str, Any], retry_after: str = "") -> None:
         body = b"".join(json.dumps(one).encode() + b"\n" for one in data)
@@ -324,15 +334,15 @@ class _Handler(BaseHTTPRequestHandler):
     def stream_events(self) -> None:
         self.begin()
         told: set[tuple[str, str]] = set()
+        """What goes on and has been told of; an id may come again, with a rematch."""
         while True:
             with self.site.news:
                 events = self.site.events()
-            for event in events:
-                which = event["type"], event.get("game", event.get("challenge"))["id"]
-                if which not in told:
-                    told.add(which)
-                    if not self.line(event):
-                        return
+            shown = {(event["type"], event.get("game", event.get("challenge"))["id"]): event for event in events}
+            for event in (event for which, event in shown.items() if which not in told):
+                if not self.line(event):
+                    return
+            told = {*shown}
             if not self.line(None):
                 return
             with self.site.news:

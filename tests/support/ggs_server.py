@@ -17,7 +17,7 @@ import referee
 PASSWORD = "secret-word"
 LEAST_LOSS, FULL_LOSS = 2.0, 64.0
 """Discs by which a player loses at least after a soft time-out, and always after a hard one."""
-RATINGS = {"alice": "1720.0"}
+RATINGS = {"alice": "2544"}
 OTHER_RATING = "-35.2"
 
 
@@ -141,11 +141,16 @@ class BoardGame:
 
 
 class Match:
-    """A match of one board or of two; it is adjourned unless it is ``running``."""
+    """A match of one board or of two. Unless it is ``running`` it is adjourned, and has the id of an archived one."""
 
     def __init__(self, id: str, request: Request, names: tuple[str, str], boards: list[BoardGame]) -> None:
         self.id, self.request, self.names, self.boards = id, request, names, boards
         self.running = False
+
+    def rename(self, id: str) -> None:
+        for board in self.boards:
+            board.id = id + board.id.removeprefix(self.id)
+        self.id = id
 
     @property
     def head(self) -> str:
@@ -185,7 +190,7 @@ class Server:
 
     async def __aexit__(self, *_: object) -> None:
         self._listening.close()
-        for match in self.matches.values():
+        for match in tuple(self.matches.values()):
             self._stop(match)
         for task in tuple(self._conversations):
             task.cancel()
@@ -207,7 +212,7 @@ class Server:
         """Take the Othello service down, which adjourns the matches, or up."""
         self.up = up
         self.requests.clear()
-        for match in self.matches.values():
+        for match in tuple(self.matches.values()):
             self._stop(match)
         for user in self.users.values():
             user.tell(f": {'+' if up else '-'} /os 1")
@@ -258,10 +263,11 @@ class Server:
 
     def _left(self, user: User) -> None:
         del self.users[user.name]
-        for match in self.matches.values():
+        for match in tuple(self.matches.values()):
             if user.name in match.names and match.running:
+                head = match.head
                 self._stop(match)
-                self._tell_players(match, f"/os: - {match.head} adjourned")
+                self._tell_players(match, f"/os: - {head} adjourned {match.id}")
         self._withdraw(user.name)
 
     # Requests
@@ -336,7 +342,7 @@ class Server:
             raise ValueError(id)
         self._announce("-", id, self.requests.pop(id))
         if request.stored:
-            self._run(self._stored(user)[request.stored])
+            self._resume(self._stored(user)[request.stored])
         else:
             self._begin(request._replace(opponent=user.name))
 
@@ -379,7 +385,7 @@ class Server:
         return self.matches[f".{board.split('.')[1]}"]
 
     def _run(self, match: Match) -> None:
-        """Begin or resume a match."""
+        """Let a match begin or go on."""
         self.matches[match.id] = match
         match.running = True
         for name in match.names:
@@ -457,6 +463,7 @@ class Server:
     def _stop(self, match: Match) -> None:
         if match.running:
             match.running = False
+            self._renumber(match)
             for board in match.boards:
                 if board.result is None:
                     self._spend(board)
@@ -469,7 +476,17 @@ class Server:
         stored = self._stored(user)
         for match in [stored[id] for id in ids] or [*stored.values()]:
             if set(match.names) <= set(self.users):
-                self._run(match)
+                self._resume(match)
+
+    def _resume(self, match: Match) -> None:
+        """Go on with a match under a number of its own, as a new one has."""
+        self._renumber(match)
+        self._run(match)
+
+    def _renumber(self, match: Match) -> None:
+        del self.matches[match.id]
+        match.rename(self._next_id())
+        self.matches[match.id] = match
 
 
 def rating(name: str) -> str:

@@ -98,7 +98,10 @@ def play(site: Site, token: Path, games: int, *options: str, at_once: int = 1) -
 def test_games_with_either_colour_are_played_to_their_end(tmp_path: Path, token: Path) -> None:
     """No move is sent out of turn: a pass of either side is a move of its own."""
     site = Site()
+    with site.news:
+        site.challenge("nobody", challenger=None)
     said = play(site, token, 4, "--games", str(tmp_path / "games.pgn"))
+    assert site.declined["nobody"] == "noAnon"
     assert "ann's challenge: accepted" in said
     assert [game.bot_first for game in site.games.values()] == [True, False] * 2
     assert any(move[:2] == move[2:] for game in site.games.values() for move in game.moves)
@@ -375,6 +378,33 @@ def test_a_game_that_never_begins_keeps_its_place_for_a_while_only(
     script = Script({EVENTS: events(), "/api/bot/game/stream/c": []})  # type: ignore[dict-item]
     heard(scripted(script))
     assert script.posts == ["/api/challenge/a/accept", "/api/challenge/b/decline later", "/api/challenge/c/accept"]
+
+
+def test_a_rematch_and_its_game_take_one_place() -> None:
+    """The challenge has the id of the finished game, and its game another."""
+    held = threading.Event()
+
+    def events() -> Iterator[dict[str, Any]]:
+        yield START_ONE
+        until(lambda: "one" in bot._finished)
+        yield challenge("one")
+        yield {"type": "gameStart", "game": {"id": "two"}}
+        yield challenge("three")
+        held.set()
+
+    def rematch() -> Iterator[dict[str, Any]]:
+        held.wait(WAIT_S)
+        yield from states("P@d6 P@c6", end="resign")
+
+    streams = {EVENTS: events(), GAME: states("P@d6 P@c6", end="resign"), "/api/bot/game/stream/two": rematch()}
+    script = Script(streams)  # type: ignore[arg-type]
+    script.streams["/api/bot/game/stream/three"] = []
+    bot = scripted(script, most=2)
+    heard(bot)
+    assert [path for path in script.posts if "challenge" in path] == [
+        "/api/challenge/one/accept",
+        "/api/challenge/three/accept",
+    ]
 
 
 def test_a_game_that_begins_after_ctrl_c_is_played(tmp_path: Path) -> None:
