@@ -30,6 +30,8 @@ _HEAD = re.compile(rb"(?:(?:[;%#][^\n]*\n|\{[^}]*\})\s*)*\[[ \t]*\w")
 _PGN_TAG = r'\[\s*(\w+)\s+"((?:\\.|[^"\\\n])*)"\s*\]'
 _QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb'
 _NAME_AND_QUOTE = rf"[A-Za-z]\w*[ \t]*[{_QUOTES}']"
+_MARK = r"(?:[!?=\u00b1\u2213\u2a71\u2a72\u221e]|\+/?-(?!\d)|-/?\+(?!\d))+"
+"""What a move, or the position after it, is worth, in the signs of books on chess."""
 _PGN_TOKEN = re.compile(
     # A line from [ to ] has tags alone, well formed or not: quotes within the text, other quotes or none. So has one
     # with a name and a quote, if it has lost a bracket.
@@ -38,7 +40,7 @@ _PGN_TOKEN = re.compile(
     # The number of a move may lack its dot, and a result may have blanks.
     r"|(\d{1,3}\s*(?=[a-hA-H][1-8]))|(?:1/2|\d{1,2})[ \t]+[-:\u2010-\u2015\u2212][ \t]+(?:1/2|\d{1,2})"
     r"|0[.,]5[ \t]*[-:\u2010-\u2015\u2212][ \t]*0[.,]5"
-    r"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|[!?]+|\d*\.+"
+    rf"|;[^\n]*|(?m:^)%[^\n]*|\$\d*|{_MARK}|\d*\.+"
     r"|[{}()\[\]]|[^\s{}()\[\];$!?.]+"
 )
 _TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
@@ -46,8 +48,9 @@ _TAG_ENDS = r"[ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]*[\"'\w]|$)"
 _PGN_TAGS = re.compile(
     rf"{_PGN_TAG}{_TAG_ENDS}|\[[ \t]*((?:\w[\w.-]*(?:[ \t]+\w+(?=[ \t]*\"[^\"]*\"[ \t]*\]))?)?)(.*?)\]{_TAG_ENDS}"
 )
-_MOVES = re.compile(r"\W*(?:\d{1,3}\W*)?[a-h][1-8](?!\w)", re.IGNORECASE)
+_MOVES = re.compile(r"\W*(?:\d{1,3}\W*)?(?:[a-h][1-8])+(?!\w)", re.IGNORECASE)
 """What is within brackets as a tag is, and has moves."""
+_NAMED_MOVES = re.compile(r"(?:[a-h][1-8]\W*){2,}", re.IGNORECASE)
 _PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(
@@ -75,7 +78,7 @@ def pgn_texts(text: str) -> Iterator[GameText]:
                 fault, moved = "a comment has no end: expected }", True
             continue
         tags = _pgn_tags(token)
-        if not tags and (word[0] in ";%$!?" or word[-1] == "." or token[4]):
+        if not tags and (word[0] in ";%$" or re.fullmatch(_MARK, word) or word[-1] == "." or token[4]):
             continue
         if word == "(" or (word == ")" and depth):
             depth += 1 if word == "(" else -1
@@ -159,6 +162,8 @@ def pgn_game(text: GameText) -> GameRecord:
         if tags.keys() == {"?"} or (name not in ("", WRITTEN_RESULT) and _MOVES.match(within)):
             raise BadInput(f'{quoted(within)}: expected tags such as [Black "Ann"], and moves without brackets')
     moves = [move for name, word in text.properties if not name for move in parse_moves(word)]
+    if not moves and any(map(_NAMED_MOVES.fullmatch, tags.values())):
+        raise BadInput("moves within brackets: expected moves without")
     check_variant(tags.get("VARIANT", ""))
     first, second = "BLACK", "WHITE"
     initial = START

@@ -30,8 +30,10 @@ from desdaemon.protocol.othello.rules import PASS
 from .records import WRITTEN_RESULT, GameRecord, GameText, PlayedMove
 from .results import result_in_words
 
-_REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)|(?<=[a-hA-H][1-8])[!?]+")
+_REMARK = re.compile(r"[#%].*|//.*|\{[^{}]*\}|\([^()]*\)|(?<=[a-hA-H][1-8])[!?]+|`|(?<=[a-hA-H][1-8])\s*\.+\s*$")
 _BULLET = re.compile(r"^\s*[-*+>\u2022\u2023\u25e6\u00b7]\s+(?=\d|[a-h][1-8])", re.IGNORECASE)
+_NAMED = re.compile(r"\s*[^\W\d](?:(?![a-h][1-8]).)*\s((?:[a-h][1-8]){2,})\s*", re.IGNORECASE)
+"""Words of a name, without squares, and moves in one word."""
 _MARK = r"(?:([.):])|(?=[a-hA-H][1-8]))"
 _NUMBER = re.compile(rf"\s*(\d{{1,3}})\s*{_MARK}")
 _NUMBERS = re.compile(rf"\b\d{{1,3}}\s*{_MARK}")
@@ -80,6 +82,8 @@ def _read_line(text: str) -> _Line:
     if len(found) == 1:
         with suppress(BadInput):
             return _moves_line(found[0], board)
+    if (named := _NAMED.fullmatch(text)) and _is_game(moves := parse_moves(named[1])):
+        return _Line(moves, board)
     first = _first_move(text)
     return _Line([] if first is None else [first], board, *_number(text), fault=fault)
 

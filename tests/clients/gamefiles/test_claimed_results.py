@@ -26,6 +26,12 @@ from desdaemon.protocol.othello.obf import parse_problem
         "f5! d6?! c3??",
         "f5d6c3 ; the best",
         "f5d6c3--",
+        "Tiger f5d6c3",
+        "C01 The Tiger f5d6c3",
+        "Ann - Bob 33-31 f5d6c3",
+        "`f5d6c3`",
+        "f5d6c3.",
+        "f5 d6 c3 ...",
     ],
 )
 def test_names_scores_and_marks_stand_beside_moves(text: str) -> None:

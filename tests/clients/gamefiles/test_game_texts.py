@@ -81,6 +81,8 @@ READ: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.pgn", "1. F5 33 - 31\n1. F5 D6 1/2 - 1/2\n1. F5 F6 +2\n", "f5 f5d6 f5f6"),
     ("x.pgn", '[Event "a"]\n\n1 F5 D6 2 C5 1-0\n', "f5d6c5"),
     ("x.pgn", '[Event "a"]\n\n1. F5-D6 2. c5f4 *\n', "f5d6c5f4"),
+    # What a position is worth, in the signs of books on chess
+    ("x.pgn", '[Event "a"]\n\n1. F5 = D6 +- 2. c5 \u00b1 \u221e', "f5d6c5"),
     # Tags without moves, and games in one line
     ("x.pgn", '[Event "a"] [Black "Ann"] 1. F5 1-0 [Event "b"] 1. F5 D6 0-1', "f5 f5d6"),
     ("x.pgn", '[Event "a"]\n1. F5\n[Event "b"]\n1. F5 D6\n', "f5 f5d6"),
@@ -144,6 +146,10 @@ REFUSED: tuple[tuple[str, str | bytes, str], ...] = (
         for name in ("Flipello10", "Octagon Flipello", "Grand Othello", "Othello 6x6", "Antiflipello")
     ],
     ("x.txt", "[f5][d6][c3]", "expected tags"),
+    ("x.txt", "[f5d6c3]", "expected tags"),
+    ("x.txt", "[Tiger f5d6c3]", "within brackets"),
+    ("x.txt", "The e4 Tiger f5d6c3", "The"),
+    ("x.txt", "3. ?? f5d6c3", "?"),
     ("x.json", '{"moves": ["f5", "d6", "zz"]}', "zz"),
     *[
         ("x.json", json.dumps({key: f"{'-' * 27}OX------XX{'-' * 7}X{'-' * 19} O", "moves": "f4"}), "another board")
