@@ -20,6 +20,8 @@ CONFIDENCE = 0.95
 DEVIATIONS = 1.959964
 """Standard deviations around the mean that hold 95 % of a normal distribution."""
 
+_LEAST_MEAN = 1e-12
+
 _HALVINGS = 60
 """Steps in which an interval of about 4 becomes as narrow as numbers allow."""
 
@@ -136,6 +138,8 @@ def _likelihood(counts: Mapping[float, int], mean: float) -> float:
     The distribution gives a result x, of n, count / (n (1 + t (x - mean))); t makes its mean right. Where no t does,
     results that have not come, 0 or 1, get the rest: t is at its end, where one of these has the density 0.
     """
+    # A difference of thousands of Elo is a mean of 1 or 0, rounded.
+    mean = min(max(mean, _LEAST_MEAN), 1 - _LEAST_MEAN)
     low, high = -1 / (1 - mean), 1 / mean
     for _ in range(_HALVINGS):
         t = (low + high) / 2

@@ -70,6 +70,14 @@ def test_a_row_of_equal_results_is_decided() -> None:
     assert ratio([0, 0, 9, 0, 0], -20, 20) == pytest.approx(0, abs=1e-9)
 
 
+def test_differences_of_thousands_of_elo_are_decided() -> None:
+    """The score that belongs to one is 1 or 0, rounded."""
+    found = statistics.sequential(statistics.sample([[(1.0, 1.0), (0.5, 1.0)]]), *command._sprt("0,10000"))
+    assert (found.ratio < found.lower, found.accepted) == (True, 0)
+    found = statistics.sequential(statistics.sample([[(0.0, 1.0), (0.5, 1.0)]] * 3), *command._sprt("-10000,-9000"))
+    assert found.accepted in (-1, 1)
+
+
 @given(st.lists(st.integers(0, 40), min_size=5, max_size=5), st.floats(-100, 90), st.floats(1, 100))
 def test_the_ratio_is_as_another_implementation_has_it(pairs: list[int], elo0: float, wider: float) -> None:
     if any(pairs):
