@@ -254,7 +254,7 @@ _ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)
-_SIDE = re.compile(r"([^\s()]+) *\([^()]*([*O])\) *(\S+)", re.ASCII)
+_SIDE = re.compile(r"([^\s()]+) *\([^()]*([*O]) *\) *(\S+)", re.ASCII)
 _RESULT = re.compile(r"[-+]?\d{1,3}(?:\.\d{1,9})?(?![-\d.])", re.ASCII)
 """The beginning of a word that is a result; how the game ended may follow."""
 _PLY = re.compile(r"(\d{1,3}):", re.ASCII)

@@ -157,7 +157,7 @@ def test_negotiations_of_telnet_are_no_text(end: str) -> None:
         assert messages(data, [cut]) == [ggs.Prompt("password"), ggs.Words("alice: hi"), ggs.Ready()], cut
 
 
-@pytest.mark.parametrize("side", ["(1720.0*)", "(12345.6*)", "(*)", "(1720.0@350 *)"])
+@pytest.mark.parametrize("side", ["(1720.0*)", "(12345.6*)", "(*)", "( * )", "(1720.0@350 *)"])
 def test_a_side_is_read_however_wide_its_rating_is(side: str) -> None:
     assert only(UPDATE.replace("(1720.0 *)", side)) == only(UPDATE)
 
