@@ -57,7 +57,7 @@ def _sources(missing: list[str]) -> list[str]:
     """How missing programs can be had."""
     packages = sorted({PACKAGES.get(name, name) for name in missing if name not in SITES})
     debian = [f"on Debian: apt-get install {' '.join(packages)}"] if packages else []
-    return debian + [f"{name}: {SITES[name]}" for name in missing if name in SITES]
+    return debian + [f"{name}: {SITES[name]}, and {name.upper()}=PATH" for name in missing if name in SITES]
 
 
 def node_package(name: str) -> Path:
