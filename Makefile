@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test test-core test-all dist installs windows-zip linux-tarball windows arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
+.PHONY: docs help run web warmup compiled style test test-core test-all dist installs windows-zip linux-tarball windows arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -63,31 +63,33 @@ starter-book: compiled
 	@printf '%s\n' 'book add openings --unsearched' 'book add "$(WTHOR)/WTH_*.wtb" --played 4' 'book verify' \
 	  'book export book/data/starter.txt.xz' 'book info' | $(BIN)/desdaemon -q --config none -book-file $(GROWING)
 
-lint: $(VENV)/.installed-dev
+lint: style types-linux types-darwin types-win32
+
+style: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@$(MAKE) types-linux
 
-types-%:
+types-%: $(VENV)/.installed-dev
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
 # The slowest tests are told at the end; build/durations.json has how long each took. Three processes, whole files each:
 # tests wait for a fifth of their time; more processes would disturb each other, because the daemons of the tests search
-# with threads of their own. The types for other systems are checked beside them.
+# with threads of their own. Types are checked in the time that they wait; those for macOS by `make lint` alone.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
 PYTEST = $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
 
-test: lint compiled
+test: style compiled
 ifdef WHAT
+	@$(MAKE) -s types-linux
 	$(PYTEST) $(WHAT:%=tests/%)
 else
 	@mkdir -p build
-	@nice -n 19 $(MAKE) -s types-darwin types-win32 >build/types.log 2>&1 & types=$$!; \
+	@nice -n 19 $(MAKE) -s types-linux types-win32 >build/types.log 2>&1 & types=$$!; \
 	  $(PYTEST); status=$$?; wait $$types || { cat build/types.log >&2; status=1; }; exit $$status
 endif
 
-test-core: lint compiled
+test-core: style types-linux compiled
 	$(PYTEST) $$($(BIN)/python tests/support/core_tests.py)
 
 # The floor is in pyproject.toml; processes that the tests start count too.
