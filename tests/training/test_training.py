@@ -511,3 +511,13 @@ def test_export_and_import_keep_every_weight(tmp_path, capsys):
     assert cli.main(["export", str(tmp_path / "wide.xz"), str(tmp_path / "wide.dat")]) == 1
     assert "fit --patterns edax" in capsys.readouterr().err
     assert not (tmp_path / "wide.dat").exists()
+
+
+def test_a_few_moves_make_positions_of_the_plies_that_they_reach(tmp_path):
+    (tmp_path / "games.txt").write_text("f5d6c3d3c4f4c5b3c2e6\n")
+    games, out = tmp_path / "games.npz", tmp_path / "positions.npz"
+    assert cli.main(["games", str(tmp_path / "games.txt"), "--out", str(games)]) == 0
+    assert cli.main(["positions", str(games), "--out", str(out), "--openings", "-1", "--perturbed", "5"]) == 0
+    kinds, plies = (store.load(out)[0][name] for name in ("kinds", "plies"))
+    assert set(plies[kinds == positions.HUMAN].tolist()) == set(range(11))
+    assert max(plies.tolist()) <= 13

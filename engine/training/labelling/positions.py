@@ -195,8 +195,10 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
     begins = visits.starts[ply - steps.astype(np.int64)]
     sizes = visits.starts[ply - steps.astype(np.int64) + 1] - begins
     rows = begins + (random.random(count) * sizes).astype(np.int64)
+    # Few or short games have no position of some plies.
+    rows, steps = rows[sizes > 0], steps[sizes > 0]
     players, opponents = visits.players[rows], visits.opponents[rows]
-    alive = np.empty(count, np.bool_)
+    alive = np.empty(len(rows), np.bool_)
     boards.wander(players, opponents, steps, int(random.integers(1 << 62)), alive)
     # Full boards are rows of ply 60 though the game is over there.
     players, opponents = players[alive], opponents[alive]
