@@ -82,17 +82,39 @@ def _curve(text: str) -> float:
         raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}") from None
 
 
-def _label(options: argparse.Namespace, command: str) -> None:
+def _score(options: argparse.Namespace) -> ScoreChunks:
+    """Return what searches labels: the workers of a cluster if the options name one, otherwise threads here."""
     from .labelling import labels
 
     if options.remote and options.cluster:
-        score = options.remote(options.cluster, options.cluster_tls, options.weights, labels.HASH_BITS)
-    else:
-        score = labels.score_here(options.weights, options.workers, labels.HASH_BITS)
+        remote: ScoreChunks = options.remote(options.cluster, options.cluster_tls, options.weights, labels.HASH_BITS)
+        return remote
+    return labels.score_here(options.weights, options.workers, labels.HASH_BITS)
+
+
+def _campaign(options: argparse.Namespace, command: str) -> None:
+    from .labelling import campaign
+
+    campaign.run(
+        options.folder,
+        options.sources,
+        weights=options.weights,
+        score=_score(options),
+        first=options.first,
+        shards=options.shards,
+        perturbed=options.perturbed,
+        truth=options.truth,
+        command=command,
+    )
+
+
+def _label(options: argparse.Namespace, command: str) -> None:
+    from .labelling import labels
+
     labels.run(
         options.positions,
         options.out,
-        score=score,
+        score=_score(options),
         first=options.plies[0],
         last=options.plies[1],
         count=options.rows,
@@ -298,6 +320,21 @@ STAGES = (
         ),
     ),
     Stage(
+        "campaign",
+        _campaign,
+        "positions and labels, shard by shard, at idle priority; goes on where it was ended",
+        (
+            _option("folder"),
+            _option("sources", nargs="*", help="what stage games reads; for a new folder"),
+            _WEIGHTS,
+            _option("--first", whole(1, 9999), default=1, help="number of the first shard, the seed of its positions"),
+            _option("--shards", whole(0, 9999), default=0, help="how many shards (0: without end)"),
+            _option("--perturbed", int, default=250_000, help="perturbed positions a ply in a shard"),
+            _WORKERS,
+            _TRUTH,
+        ),
+    ),
+    Stage(
         "adjudicate",
         _from("labelling.labels", "adjudicate"),
         "give games the exact score of their first position that has one",
@@ -474,7 +511,7 @@ def command_line(*, cluster: bool = False) -> Parser:
             limit = made.add_mutually_exclusive_group(required=True)
             limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
             limit.add_argument("--depth", type=int, default=0, help="plies")
-        if stage.name == "label" and cluster:
+        if stage.name in ("label", "campaign") and cluster:
             made.add_argument(
                 "--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)"
             )

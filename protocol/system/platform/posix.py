@@ -299,11 +299,16 @@ def lower_thread(niceness: int) -> None:
 
 
 def lower_process(niceness: int) -> None:
-    """Lower the priority of this process and its future children; do nothing if that is refused."""
+    """Lower the priority of this process and its future children; do nothing if that is refused.
+
+    At 19 it runs only while nothing else wants a processor, where the system can (SCHED_IDLE of Linux).
+    """
     import contextlib
 
     with contextlib.suppress(OSError):
         os.nice(niceness)
+        if niceness == 19 and sys.platform == "linux":
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 # Processes

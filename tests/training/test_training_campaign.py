@@ -1,0 +1,98 @@
+"""A campaign of labels: shards that are made one after the other, whatever ends it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from checkout import IMPORT
+from test_training import SHIPPED, random_line
+from waits import until
+
+from desdaemon.engine.training import cli, store
+from desdaemon.engine.training.labelling import campaign
+from desdaemon.protocol.othello.notation import square_text
+
+PROGRAM = IMPORT + "from desdaemon.cli.main import program; program()"
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    path = tmp_path_factory.mktemp("games") / "games.txt"
+    lines = ("".join(square_text(square) for square in random_line(seed)[0]) for seed in range(5))
+    path.write_text("\n".join(lines).lower() + "\n")
+    return path
+
+
+def command(folder, *more):
+    options = ["--weights", str(SHIPPED), "--perturbed", "6", "--workers", "1"]
+    return [sys.executable, "-c", PROGRAM, "train", "campaign", str(folder), *map(str, more), *options]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def priority():
+    """The tests keep their priority; what the stage lowers it to."""
+    with pytest.MonkeyPatch.context() as patch:
+        lowered = []
+        patch.setattr(campaign.platform, "lower_process", lowered.append)
+        yield lowered
+
+
+def run(*arguments):
+    return cli.main(command(*arguments)[4:])
+
+
+def contents(folder):
+    """Arrays of all files; the record that `label` keeps beside them names the folder."""
+    return {
+        path.name: {name: array.tobytes() for name, array in store.load(path)[0].items()}
+        for path in sorted(folder.glob("*.npz"))
+    }
+
+
+@pytest.fixture(scope="module")
+def two_shards(games, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    assert run(folder, games, "--shards", 2) == 0
+    return folder
+
+
+def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, priority, capsys):
+    folder = two_shards
+    kinds = [f"{number:04}-{kind}.npz" for number in (1, 2) for kind in ("even", "exact", "odd", "positions")]
+    assert [path.name for path in sorted(folder.glob("0*.npz"))] == kinds
+    boards = []
+    for number in (1, 2):
+        rows, record = store.load(folder / f"{number:04}-positions.npz")
+        boards.append(set(zip(rows["players"].tolist(), rows["opponents"].tolist(), strict=True)))
+        for kind in ("even", "exact", "odd"):
+            labels, about = store.load(folder / f"{number:04}-{kind}.npz")
+            assert about["positions"] == record["digest"]
+            assert len(labels["rows"]) > 0
+            wanted = (47, 52) if kind == "exact" else (8, 46)
+            assert np.isin(rows["plies"][labels["rows"]], np.arange(wanted[0], wanted[1] + 1)).all()
+    assert not boards[0] & boards[1]
+    counts = sum(len(store.load(path)[0]["rows"]) for path in folder.glob("*-e*.npz"))
+    counts += sum(len(store.load(path)[0]["rows"]) for path in folder.glob("*-odd.npz"))
+    assert run(folder, "--shards", 2) == 0
+    assert f" labels; {counts} of the shards from 1 on" in capsys.readouterr().err
+    assert set(priority) == {19}
+
+
+def test_a_campaign_that_is_killed_goes_on_to_the_same_labels(games, two_shards, tmp_path):
+    folder = tmp_path / "killed"
+    with subprocess.Popen(command(folder, games, "--shards", 2), stderr=subprocess.DEVNULL) as program:
+        until(lambda: (folder / "0001-exact.npz").exists() or program.poll() is not None)
+        program.kill()
+    assert run(folder, "--shards", 2) == 0
+    assert contents(folder) == contents(two_shards)
+
+
+def test_a_campaign_refuses_other_weights_and_a_new_folder_without_games(two_shards, tmp_path, capsys):
+    other = tmp_path / "other.xz"
+    other.write_bytes(SHIPPED.read_bytes() + b"\0" * 4)
+    assert cli.main(["campaign", str(two_shards), "--weights", str(other)]) == 1
+    assert "has labels by other weights" in capsys.readouterr().err
+    assert cli.main(["campaign", str(tmp_path / "new"), "--weights", str(SHIPPED)]) == 1
+    assert "is new: name the games to begin with" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
