@@ -77,7 +77,9 @@ types-%: $(VENV)/.installed-dev
 # with threads of their own. Types are checked in the time that they wait; those for macOS by `make lint` alone.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
-PYTEST = $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
+# Bytecode is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start thousands of processes, each of which would compile
+# what it imports.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
 
 test: style compiled
 ifdef WHAT

@@ -27,10 +27,7 @@ _OPERATIONS = {
 
 _ANSWERS = """
 import json
-import judge
-from desdaemon.engine.compiler.inspect import specs
 from desdaemon.engine.compiler import library
-from desdaemon.engine.compiler.inspect import specs
 from desdaemon.engine.exports import SPEC
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
@@ -47,7 +44,7 @@ for player, opponent in boards:
     answers.append(engine.board_canonical_symmetry(player, opponent))
     answers.append(engine.static_score(searcher._contexts[0].address, player, opponent))
     searcher.clear()
-    depth = 2 if judge.empties((player, opponent)) > 6 else 60
+    depth = 2 if 64 - (player | opponent).bit_count() > 6 else 60
     result = searcher.search(player, opponent, Limits(depth))
     answers.append([result.nodes, [(line.score, line.pv) for line in result.lines]])
 print(json.dumps([type(library.load(SPEC)).__name__, answers]))

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,7 @@ def module_name(path: Path) -> str:
     return ".".join(("desdaemon", *(part for part in parts if part != "__init__")))
 
 
+@cache
 def import_graph() -> dict[str, set[str]]:
     """For each module the modules that it imports: at its top, in a function, or for types."""
     modules = {module_name(path): path for path in SOURCES}
