@@ -135,6 +135,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show 
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a campaign
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a calibrate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit
