@@ -77,11 +77,11 @@ class Challenge(NamedTuple):
             clock = None
             if control["type"] == "clock":
                 # A clock with a delay has that in place of an increment.
-                clock = float(control["limit"]), float(control.get("increment", control.get("delay", 0)))
+                clock = float(control["limit"]), float(control.get("increment") or control.get("delay") or 0)
             variant = str(data["variant"]["key"])
             return cls(
                 site_id(data["id"]),
-                str(who["id"]).lower(),
+                str(who["id"] or "").lower(),
                 who.get("title") == "BOT",
                 variant,
                 data["rated"] is True,
@@ -216,7 +216,7 @@ class GameTable:
         if not isinstance(state, Mapping):
             raise BadInput("a game without its state")
         self._play(str(state.get("moves", "")))
-        status = state.get("status", "")
+        status = state.get("status") or PLAYING[-1]
         status = str(status.get("name", "") if isinstance(status, Mapping) else status)
         if status not in PLAYING:
             return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))

@@ -48,6 +48,8 @@ BOT = {"id": "deep", "name": "Deep", "title": "BOT"}
         (Rules(people=True), {"initialFen": None}, ""),
         (Rules(people=True), {"initialFen": "8/8/8/3pp3/3PP3/8/8/8[PPpp] w - - 0 1"}, "variant"),
         (Rules(people=True, bots=True), {"challenger": None}, "noAnon"),
+        (Rules(people=True, bots=True), {"challenger": {"id": None, "name": "Anonymous"}}, "noAnon"),
+        (Rules(people=True), {"timeControl": {"type": "clock", "limit": 300, "increment": None, "delay": 3}}, ""),
         (Rules(people=True), {"timeControl": {"type": "clock", "limit": 300, "delay": 3}}, ""),
     ],
 )
@@ -91,6 +93,10 @@ def test_the_side_that_moves_first_is_black_with_the_first_clock() -> None:
 def test_a_wrong_id_is_reported(name: object) -> None:
     with pytest.raises(BadInput):
         Challenge.read({**CHALLENGE, "id": name})
+
+
+def test_a_state_without_a_status_is_of_a_game_in_play() -> None:
+    assert isinstance(GameTable("thebot").hear(full("", status="")), BotTurn)
 
 
 def test_moves_are_written_as_the_site_has_them() -> None:
