@@ -206,8 +206,8 @@ def main(arguments: list[str]) -> int:
     if found is None:
         sys.stderr.write("no games connect these players\n")
         return 1
-    for player, elo, error in zip(asked.players, found.elo, found.error, strict=True):
-        sys.stdout.write(f"{player.name:12} {elo:+7.0f} {error:5.0f}\n")
+    for player, elo, spread in zip(asked.players, found.elo, found.error, strict=True):
+        sys.stdout.write(f"{player.name:12} {elo:+7.0f} {spread:5.0f}\n")
     for line in points_lines(asked.players, clusters) if asked.points else ():
         sys.stdout.write(f"{line}\n")
     return 0
