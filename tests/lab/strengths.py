@@ -1,6 +1,7 @@
 """`python tests/lab strengths PLAYER ...`: how strong strengths, levels, and people as the policy plays them are.
 
-A player is a level (``level-3``), a strength (``strength-1500``), or a strength with another weight of the values of
+A player is a level (``level-3``), the board's opponent who keeps the game close, at a level (``close-8``), a strength
+(``strength-1500``), or a strength with another weight of the values of
 moves (``1500*0.2``), or one of the simple players `SIMPLE`. Each plays the next ones of the list, from the openings
 that `desdaemon match` has without a file, in processes of this program, which is faster than `match`. The table has the
 Elo of all players fitted together, with 95 % errors; ``--points`` adds what each scored against each. ``--with FILE``
@@ -67,20 +68,23 @@ and mobility say a ply ahead.
 
 
 class Player(NamedTuple):
-    """A level, or one of `SIMPLE` by its name, or else a strength with the weight of values; None is the strength's
-    own.
+    """A level, with ``close`` one that keeps the game even; or one of `SIMPLE` by its name; or else a strength with the
+    weight of values, None being the strength's own.
     """
 
     name: str
     level: int = -1
     strength: int = 0
     weight: float | None = None
+    close: bool = False
 
     @classmethod
     def of(cls, text: str) -> Player:
         kind, _, number = text.partition("-")
         if kind == "level":
             return cls(f"level {number}", level=int(number))
+        if kind == "close":
+            return cls(f"close {number}", level=int(number), close=True)
         if kind == "strength":
             return cls(f"strength {number}", strength=int(number))
         if text in SIMPLE:
@@ -92,7 +96,13 @@ class Player(NamedTuple):
         """Return this player's answer to the move ``last``, drawn with ``seed``."""
         if self.level >= 0:
             limits = level_limits(self.level, position.empties)
-            return _searcher().search(position.player, position.opponent, limits).lines[0].move
+            lines = (
+                _searcher().search(position.player, position.opponent, limits, multipv=64 if self.close else 1).lines
+            )
+            # As `Player.close` in clients/web/static/engine/player.js.
+            least = min(abs(line.score) for line in lines) if self.close else 64
+            even = [line.move for line in lines if abs(line.score) <= least + 1] if self.close else [lines[0].move]
+            return random.Random(f"{seed} {position.player} {position.opponent}").choice(even)
         own, other = position.player, position.opponent
         if self.name in SIMPLE:
             lot = random.Random(f"{seed} {own} {other}")

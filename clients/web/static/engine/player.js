@@ -1,6 +1,7 @@
 // The engine as a player of one side or both, and the two clocks.
 
 import { SIDES, colour } from "../model/rules.js";
+import { CLOSE } from "../model/store.js";
 import { sideName, t } from "../view/texts.js";
 import { Refusal } from "./socket.js";
 
@@ -77,9 +78,11 @@ export class Player {
     }
     app.thinking(true);
     try {
-      const move = rating
-        ? (await this.ask("people.get", { board: app.game.board(app.game.root), moves: app.game.moves(), rating })).move
-        : await this.searched(key, app.preferences.get("contempt"));
+      const move = await (rating === CLOSE
+        ? this.close()
+        : rating
+          ? this.asPeople(rating)
+          : this.searched(key, app.preferences.get("contempt")));
       if (move) app.place(move);
     } catch (refusal) {
       app.complain(refusal);
@@ -99,6 +102,12 @@ export class Player {
     } finally {
       if (this.running === asked) this.running = null;
     }
+  }
+
+  /** Return a move as people of a rating play. @param {number} rating */
+  async asPeople(rating) {
+    const { game } = this.app;
+    return (await this.ask("people.get", { board: game.board(game.root), moves: game.moves(), rating })).move;
   }
 
   /** Return the book's move or the best one. With `contempt` return, of the moves at most so many discs below the best,
@@ -121,6 +130,17 @@ export class Player {
       one.moves[1]?.depth ? one.moves[0].score - one.moves[1].score : 0,
     );
     return rivals[risks.indexOf(Math.max(...risks))].move;
+  }
+
+  /** Return a move that keeps the game close: by lot one of those after which it is the most even, or a disc less. */
+  async close() {
+    const args = { board: this.app.game.board(), multipv: 64, book: "ignore", priority: 2, ...this.effort() };
+    const { moves } = await this.ask("analyze", args);
+    /** @type {any[]} */
+    const known = moves.filter((/** @type {any} */ one) => one.depth >= moves[0].depth);
+    const least = Math.min(...known.map((one) => Math.abs(one.score)));
+    const even = known.filter((one) => Math.abs(one.score) <= least + 1);
+    return even[Math.floor(Math.random() * even.length)]?.move;
   }
 
   /** Return the limits of a search: a level, or with a clock a share of the time for the move. @param {number} parts */

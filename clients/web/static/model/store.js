@@ -35,6 +35,8 @@ export const DEFAULTS = {
 
 /** The ratings of opponents to choose from. */
 export const RATINGS = [100, 300, 500, 700, ...Array.from({ length: 9 }, (_, k) => 800 + 200 * k)];
+/** In place of a rating: the opponent who keeps the game close. */
+export const CLOSE = -1;
 
 /** A test of a value, a pattern of a text, a list whose entries have one shape, or an object's parts.
  * @typedef {((value: any) => boolean)|RegExp|any[]|Record<string, any>} Shape */
@@ -101,7 +103,7 @@ const PREFERENCES = {
   playLevel: whole(0, 60),
   contempt: whole(0, 64),
   gameLevel: whole(1, 60),
-  strength: (/** @type {any} */ value) => [0, ...RATINGS].includes(value),
+  strength: (/** @type {any} */ value) => [0, CLOSE, ...RATINGS].includes(value),
   symmetry: whole(0, 7),
   black: PLAYER,
   white: PLAYER,

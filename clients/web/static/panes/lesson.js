@@ -2,7 +2,7 @@
 
 import { gradeOf } from "../engine/review.js";
 import { colour, other } from "../model/rules.js";
-import { RATINGS } from "../model/store.js";
+import { CLOSE, RATINGS } from "../model/store.js";
 import { byId, el, offer, press } from "../view/dom.js";
 import { speak } from "../view/speak.js";
 import { t } from "../view/texts.js";
@@ -49,7 +49,7 @@ export class Lesson {
   /** Draw the choices in the chosen language. */
   labels() {
     const rated = RATINGS.map((rating, at) => [rating, t(at ? "rated" : "ratedLeast", { rating })]);
-    offer("lesson-rating", [...rated, [0, t("engine")]]);
+    offer("lesson-rating", [...rated, [CLOSE, t("keepsClose")], [0, t("engine")]]);
     // Of which scale the ratings are is told where one of them is chosen.
     const list = byId("lesson-rating");
     const scale = el("optgroup", { label: t("ratedScale") }, ...[...list.options].slice(0, RATINGS.length));
@@ -157,7 +157,7 @@ export class Lesson {
     if (own === preferences.get(colour(other(side)))) return "";
     if (own === "human") return t("you");
     const rating = preferences.get("strength");
-    return rating ? t("rated", { rating }) : t("engine");
+    return rating === CLOSE ? t("closeName") : rating ? t("rated", { rating }) : t("engine");
   }
 
   /** Return a button that leads to a mistake that was made.

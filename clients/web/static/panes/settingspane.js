@@ -1,6 +1,6 @@
 // The pane of settings; a control's `data-set` names its preference.
 
-import { RATINGS } from "../model/store.js";
+import { CLOSE, RATINGS } from "../model/store.js";
 import { LANGUAGES, t } from "../view/texts.js";
 import { offer } from "../view/dom.js";
 
@@ -39,6 +39,7 @@ export class SettingsPane {
     offer("set-most", [[0, t("allMoves")], [1], [2], [3], [5]]);
     offer("set-strength", [
       [0, t("atLevel")],
+      [CLOSE, t("stayClose")],
       ...RATINGS.map((rating) => /** @type {[number, string]} */ ([rating, t("asPeople", { rating })])),
     ]);
     for (const side of ["black", "white"])
