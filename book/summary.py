@@ -191,7 +191,7 @@ def info_lines(totals: BookSummary) -> list[str]:
         f"Positions: {totals.positions} (moves = {totals.links} links + {totals.leaves} leaves);",
         *(f"Level {_level_text(level)} : {count} nodes" for level, count in totals.levels.items()),
         f"Depth: {totals.depth}",
-        f"Memory occupation: {totals.memory}"
+        f"Memory occupation: {totals.memory} bytes"
         # In a small book most memory is room for growth.
         + (f" ({totals.bytes_per_position:.1f} bytes a position)" if totals.positions >= CHUNK_ROWS else ""),
     ]

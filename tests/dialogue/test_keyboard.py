@@ -121,6 +121,12 @@ def test_a_change_of_a_setting_is_told(terminal: Terminal) -> None:
     assert b"\nlevel = " not in terminal.until(b">")
 
 
+def test_a_misspelt_word_is_told_in_plain_words(terminal: Terminal) -> None:
+    """Those of Edax, two messages in one, are for programs."""
+    terminal.type(b"hlep\n")
+    terminal.until(b'Neither a command nor a move: "hlep": did you mean "help"?')
+
+
 def test_a_forced_pass_is_told(terminal: Terminal) -> None:
     terminal.type(f"setboard {MUST_PASS}\n".encode())
     terminal.until(b"Black has no move: type PS to pass")
@@ -146,6 +152,8 @@ def test_a_pipe_gets_no_prompt() -> None:
     done = subprocess.run([*COMMAND], input=lines, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0
     assert not re.search(r"help|=|has no move", done.stdout + done.stderr)
+    done = subprocess.run([*COMMAND], input="hlep\n", capture_output=True, text=True, timeout=TIMEOUT)
+    assert 'Unknown command/Illegal move: "hlep"' in done.stderr
 
 
 @ENDLESS

@@ -138,7 +138,9 @@ class TextDialect(CommandContext):
         try:
             move = parse_move(line.text)
         except BadInput:
-            raise BadInput(f"Unknown command/Illegal move: {quoted(line.text)}: {_suggestion(line)}") from None
+            # Programs look for Edax's words.
+            told = "Neither a command nor a move" if self.attended else "Unknown command/Illegal move"
+            raise BadInput(f"{told}: {quoted(line.text)}: {_suggestion(line)}") from None
         self.session.play_move(move)
         self.moved = True
         if line.word in ("pa", "ps"):
