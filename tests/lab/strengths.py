@@ -207,8 +207,8 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     try:
         records = played(asked.players, asked.games, asked.reach, asked.seed, asked.processes, asked.save)
-    except ValueError as error:
-        sys.stderr.write(f"{error}\n")
+    except ValueError as refusal:
+        sys.stderr.write(f"{refusal}\n")
         return 1
     earlier = [game.record for path in asked.earlier for game in read_games(path)]
     clusters = met(asked.players, records + earlier)
