@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from desdaemon.protocol.commands.book_rows import (
+    GAME_FILES,
     GROWTH,
     SEARCHES,
     SHRUNK,
+    Parameter,
+    count,
     editor_command,
     file_name,
     flag,
@@ -33,6 +36,20 @@ COMMANDS = (
         "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
         handler=f"{_HANDLERS}:self_play",
         results=(*GROWTH, Field("games", "int", "Games played and counted.", "games")),
+    ),
+    growing_command(
+        "answer",
+        (
+            GAME_FILES,
+            Parameter("level", "int", "Level of the other side's moves.", 10, 0, 60, named=True),
+            Parameter("plies", "int", "Moves of each game that are its opening.", 6, 0, 60, named=True),
+            Parameter("played", "int", "Only openings that at least n of these games have.", 1, 1, 10**6, named=True),
+        ),
+        "Add what the book's side meets in games from the openings of these files, with either colour, against a "
+        "player of a level who has no book.",
+        role=ADMIN,
+        handler=f"{_HANDLERS}:answer",
+        results=(*GROWTH, count("openings", "Openings that the games begin with.", "openings")),
     ),
     growing_command(
         "deviate",

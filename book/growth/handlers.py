@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from desdaemon.book.commands.changing import shrunk
+from desdaemon.book.commands.games import Games
 from desdaemon.book.commands.searching import result_of
 from desdaemon.book.editing import shrink
 from desdaemon.book.formats.text import move_name
+from desdaemon.book.growth import answer as playing_on
 from desdaemon.book.growth import grow, research
 from desdaemon.book.growth import learn as learning
 from desdaemon.book.growth import schedule as schedules
@@ -17,7 +21,11 @@ from desdaemon.core.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import openings
 from desdaemon.protocol.othello.notation import START, play_moves
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.texts import decoded
+
+_GAMES = 1 << 10
+"""Games read between two reports."""
 
 
 def self_play(run: BookCommandRun) -> Result:
@@ -45,6 +53,29 @@ def self_play(run: BookCommandRun) -> Result:
     )
     if not outcome.finished:
         result["text"][-1] = result["text"][-1].replace("stopped (repeat it to continue)", "stopped")
+    return result
+
+
+def answer(run: BookCommandRun) -> Result:
+    level, plies, played = (run.number(name) for name in ("level", "plies", "played"))
+    games, counts = Games(run), Counter[tuple[int, int]]()
+    with games.complain as complain:
+        for number, game in enumerate(games, 1):
+            positions, illegal = run.book.table.replay(*START[:2], game.moves[:plies])
+            if illegal is not None:
+                complain(f"game {number}: move {illegal + 1} is not legal")
+                continue
+            player, opponent = positions[-1].tolist()
+            counts[player, opponent] += 1
+            if number % _GAMES == 0:
+                run.progress("add", number, 0)
+    found = [opening for opening, times in counts.most_common() if times >= played]
+    if not found:
+        raise BadInput(f"book answer: no opening that {plural(played, 'game')} have")
+    outcome = playing_on.answer(run.book, found, run.worker(), level, choice_settings(run.caller.settings))
+    what = f"answer to level {level} in {plural(len(found), 'opening')}"
+    result = result_of(run, what, outcome, openings=len(found))
+    result["text"][:0] = games.problems
     return result
 
 

@@ -24,8 +24,8 @@ from desdaemon.book.changes import Question
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.editing.rounds import (
     CommandOutcome,
+    GrowthCommand,
     LeafTask,
-    LongCommand,
     Position,
     SearchLine,
     Worker,
@@ -120,7 +120,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
             budgets[key] = max(budgets.get(key, 0), left)
 
 
-class _Rounds(LongCommand):
+class RememberedRounds(GrowthCommand):
     """A command whose searches run on several threads; the book remembers their results until they are used."""
 
     def __init__(self, book: Book, worker: Worker) -> None:
@@ -173,8 +173,9 @@ class _Rounds(LongCommand):
         """Yield the search of ``task``. Returns the leaf's move and score."""
         return task.leaf(*(yield from self.ask(task.question)))
 
-    def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Add or replace entries of the book and drop the remembered searches, in one step; then run negamax.
+    def finish_round(self, entries: Iterable[PositionEntry], *, forget: bool = True) -> None:
+        """Add or replace entries of the book and, unless later rounds need them, drop the remembered searches, in one
+        step; then run negamax.
 
         New entries for which the worker has no room are left out: then the command is ``full``.
         """
@@ -185,11 +186,12 @@ class _Rounds(LongCommand):
                         continue
                     self.added += 1
                 self.book.put(entry)
-            self.book.forget()
+            if forget:
+                self.book.forget()
         self.negamax()
 
 
-def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
+def _search_leaves(rounds: RememberedRounds, rows: list[int], level: int) -> bool:
     """Search the leaves of rows at ``level`` and store them. Returns whether any was searched or changed."""
     book = rounds.book
     tasks = [(row, leaf_task(book, row, level)) for row in rows]
@@ -264,7 +266,7 @@ def expansions(
     return [found[key] for key in sorted(found)]
 
 
-def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
+def _line(rounds: RememberedRounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
     """Follow the best line from a leaf, yielding its searches; return the entries of its new positions.
 
     The line ends at a position of the book, at the depth of ``window``, or when a search's score differs from the
@@ -309,7 +311,7 @@ def learn(book: Book, root: Position, worker: Worker, window: Window, leaf_error
     window.checked()
     within("leaf error", leaf_error, 0, NO_LIMIT)
     within("level", level, 1, MAX_LEVEL)
-    rounds = _Rounds(book, worker)
+    rounds = RememberedRounds(book, worker)
 
     def work() -> None:
         rounds.negamax()
@@ -351,7 +353,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     window.checked()
     within("level", level, 1, MAX_LEVEL)
     root_row(book, root)
-    rounds = _Rounds(book, worker)
+    rounds = RememberedRounds(book, worker)
 
     def work() -> None:
         rounds.negamax()

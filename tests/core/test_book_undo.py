@@ -46,6 +46,7 @@ COMMANDS = (
     "verify --repair",
     "store",
     "self-play 2 1",
+    "answer {games} --level 1 --plies 2",
     "deviate 2 8",
     "enhance 5 5",
     "fill 2",

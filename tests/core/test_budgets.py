@@ -16,6 +16,7 @@ from desdaemon.protocol.commands.book import BY_NAME, complete, parse_line, writ
 pytestmark = pytest.mark.needs("book.growth")
 
 COMMANDS = (
+    "answer games.txt --level 1 --plies 3",
     "deviate 3 6",
     "enhance 3 3",
     "fill 2",
@@ -35,6 +36,7 @@ def test_a_budget_ends_a_command_and_its_repetition_the_book(
 ) -> None:
     folder = tmp_path_factory.mktemp("steps")
     monkeypatch.chdir(folder)
+    (folder / "games.txt").write_text("f5d6c3d3\nf5f6e6f4\n")
     (folder / "steps.txt").write_text("learn 8 3 5 3 1\nlearn 8 2 3 2 2\n")
 
     def begin() -> None:

@@ -23,6 +23,7 @@ GROWING = (
     "store",
     "add {games}",
     "add {games} --unsearched",
+    "answer {games} --level 1 --plies 3",
     "deviate 2 6",
     "enhance 3 5",
     "fill 2",
