@@ -150,11 +150,15 @@ endef
 # Strict: a tree of links that other tools can read, not an import hook. It has to be made again for a new file.
 EDITABLE := --no-build-isolation --config-settings editable_mode=strict -e
 
-$(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
+NEEDED := pyproject.toml requirements.lock $(VENV)/.files
+
+$(VENV)/.installed: $(NEEDED)
 	$(call install,desdaemon in $(VENV),$(EDITABLE) .)
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
+# At once, so that a machine which begins with the tests installs the program a single time.
+$(VENV)/.installed-dev: $(NEEDED)
+	$(call install,desdaemon and the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
+	@touch $(VENV)/.installed
 
 $(VENV)/.installed-web: $(VENV)/.installed
 	$(call install,what the board in the browser needs in $(VENV),$(EDITABLE) '.[web]')
