@@ -247,7 +247,7 @@ def test_positions_hold_no_truth_and_no_board_twice(tmp_path):
     assert (boards.plies(rows["players"], rows["opponents"]) == rows["plies"]).all()
     assert (np.diff(rows["plies"].astype(int)) >= 0).all()
     assert set(np.unique(rows["kinds"])) == {positions.HUMAN, positions.PERTURBED, positions.OPENING}
-    held = positions.hold_out(visits, len(source["lengths"]), 1, truth)
+    held = positions.hold_out(visits, len(source["lengths"]), truth)
     assert held[visits.games[part][:5]].all()
     again = positions.gather(source, count=50, opening_plies=6, seed=1, truth=truth)
     assert store.digest(*rows.values()) == store.digest(*again.values())
@@ -255,17 +255,17 @@ def test_positions_hold_no_truth_and_no_board_twice(tmp_path):
 
 def test_more_positions_are_others_and_of_the_same_held_out_games(tmp_path):
     made, out, more = made_games(tmp_path), tmp_path / "some.npz", tmp_path / "more.npz"
-    arguments = {"openings": -1, "seed": 1, "truth": []}
-    positions.run(made, out, perturbed=50, **arguments)
-    positions.run(made, more, perturbed=200, except_=[out], **arguments)
+    arguments = {"openings": -1, "truth": []}
+    positions.run(made, out, perturbed=50, seed=1, **arguments)
+    positions.run(made, more, perturbed=200, seed=2, except_=[out], **arguments)
     (first, about), (second, record) = store.load(out), store.load(more)
     assert record["except"] == [about["digest"]]
     names = [positions.keys(rows["players"], rows["opponents"]) for rows in (first, second)]
     assert len(names[1]) > 2000
     assert not np.isin(names[1], names[0]).any()
     everything, _ = store.load(made)
-    held = positions.hold_out(positions.visit(everything), len(everything["lengths"]), 1, [])
-    whole = positions.gather(everything, count=200, opening_plies=-1, seed=1, truth=[])
+    held = positions.hold_out(positions.visit(everything), len(everything["lengths"]), [])
+    whole = positions.gather(everything, count=200, opening_plies=-1, seed=2, truth=[])
     assert held.any()
     kept = ~np.isin(positions.keys(whole["players"], whole["opponents"]), names[0])
     assert store.digest(*(array[kept] for array in whole.values())) == store.digest(*second.values())

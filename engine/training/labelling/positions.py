@@ -118,11 +118,13 @@ def visit(games: Arrays) -> Visits:
     return Visits(players, opponents, number[order], results[order], turns[:count][order], starts)
 
 
-def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
+def hold_out(visits: Visits, games: int, truth: list[Truth]) -> NDArray[np.bool_]:
     """Return a mask over all ``games`` games, true for those that are used for validation only: one in
     `HELD_OUT_SHARE` by lot, and all that visit a position of a part of ``truth`` whose kind is "human".
+
+    The lot is the same for every seed of positions, so that files of several seeds can be fitted together.
     """
-    held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
+    held: NDArray[np.bool_] = np.random.default_rng([1, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:
         if part.kind == "human":
             rows = visits.ply(60 - part.empties)
@@ -238,6 +240,17 @@ def merge(parts: list[Arrays]) -> Arrays:
     return {name: array[first] for name, array in joined.items()}
 
 
+class Taken(NamedTuple):
+    """Boards that are not to be drawn again: the hash of each, sorted by ply; where each ply starts (62 entries)."""
+
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Arrays) -> Taken:
+        return cls(keys(rows["players"], rows["opponents"]), np.searchsorted(rows["plies"], np.arange(62)))
+
+
 def gather(
     games: Arrays,
     *,
@@ -245,24 +258,23 @@ def gather(
     opening_plies: int,
     seed: int,
     truth: list[Truth],
-    others: Sequence[Arrays] = (),
+    others: Sequence[Taken] = (),
     first: int = 0,
     last: int = 60,
 ) -> Arrays:
     """Return all rows of plies first..last: positions of the games, up to ``count`` perturbed ones for each ply, and
     all positions up to ply ``opening_plies`` (-1: none).
 
-    Boards of the truth files or of ``others``, which are sets of rows, are left out.
+    Boards of the truth files or of ``others`` are left out.
     """
     progress = StageProgress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
-    held = hold_out(visits, len(games["lengths"]), seed, truth)
+    held = hold_out(visits, len(games["lengths"]), truth)
     progress.say(f"{int(held.sum())} games held out")
     opened = openings(opening_plies) if opening_plies >= 0 else []
     excluded = [canonical_keys(part.players, part.opponents) for part in truth]
     forbidden = np.concatenate(excluded) if excluded else np.empty(0, np.uint64)
-    there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
     whole = []
     for ply in range(first, last + 1):
         parts = [played(visits, held, ply)]
@@ -273,9 +285,8 @@ def gather(
         rows = merge(parts)
         row_keys = keys(rows["players"], rows["opponents"])
         allowed = ~np.isin(row_keys, forbidden)
-        for other, starts in zip(others, there, strict=True):
-            part_of_other = slice(starts[ply], starts[ply + 1])
-            allowed &= ~np.isin(row_keys, keys(other["players"][part_of_other], other["opponents"][part_of_other]))
+        for other in others:
+            allowed &= ~np.isin(row_keys, other.keys[other.starts[ply] : other.starts[ply + 1]])
         whole.append({name: array[allowed] for name, array in rows.items()})
         progress.now_and_then(f"ply {ply}")
     arrays = {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
@@ -296,14 +307,18 @@ def run(
 ) -> None:
     """Read games and write the positions of `gather` to ``out``, without those in the files ``except_``."""
     played, made = load(games)
-    others = [load(path) for path in except_]
+    others, digests = [], []
+    for path in except_:
+        rows, about = load(path)
+        others.append(Taken.of(rows))
+        digests.append(about["digest"])
     arrays = gather(
         played,
         count=perturbed,
         opening_plies=openings,
         seed=seed,
         truth=read_truth(truth),
-        others=[rows for rows, _ in others],
+        others=others,
         first=plies[0],
         last=plies[1],
     )
@@ -314,7 +329,7 @@ def run(
         "plies": plies,
         "openings_to_ply": openings,
         "seed": seed,
-        "except": [about["digest"] for _, about in others],
+        "except": digests,
         "rows": len(arrays["plies"]),
         "digest": digest(arrays["players"], arrays["opponents"]),
     }
