@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import referee
 from book_dialogue import BookDialogue
 from ggs_server import FULL_LOSS, LEAST_LOSS, PASSWORD, BoardGame, Server
 from ggs_table import ANY, KINDS, NEVER, Dice, Table, replayed, run, until
@@ -456,3 +457,66 @@ def test_text_of_others_is_shown_and_logged_without_control_characters_and_never
         assert "admin: [2Jtell /os open 9" in text
         assert all(c.isprintable() or c == "\n" for c in text)
     assert "(the password)" in logged
+
+
+# The server of these tests
+
+
+def test_the_server_of_the_tests_says_what_the_real_one_says() -> None:
+    """A match of a tournament is adjourned after three moves and taken up again, and ends by the clock."""
+    said: list[asyncio.Task[bytes]] = []
+
+    async def enter(server: Server, name: str, password: str = PASSWORD) -> asyncio.StreamWriter:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"{name}\n{password}\n".encode())
+        said.append(asyncio.create_task(reader.read()))
+        return writer
+
+    async def scene() -> None:
+        async with Server(overtime="jump") as server:
+            stranger = await enter(server, "eve", "guessed")
+            assert (await said[0]).endswith(b": Enter your password.\r\n"), "it hangs up without a word"
+            players = {name: await enter(server, name) for name in ("alice", "bob")}
+            await until(lambda: len(server.users) == 2)
+            server.tournament("s8r14", "5:00//2:00", ("alice", "bob"))
+            (match,) = server.matches.values()
+            board, other = match.boards
+            for count in range(3):
+                moves = referee.legal_moves(board.cells)
+                move = referee.name(moves[0]) if moves else "pa"
+                players[board.mover].write(f"tell /os play {board.id} {move}//0.50\n".encode())
+                await until(lambda count=count: len(board.moves) == count + 1)
+            server.drop("bob")
+            await until(lambda: not match.running and "bob" not in server.users)
+            first, players["bob"] = players["bob"], await enter(server, "bob")
+            await until(lambda: "bob" in server.users)
+            players["alice"].write(f"tell /os stored\ntell /os ask {match.id}\n".encode())
+            await until(lambda: server.requests)
+            (asked,) = server.requests
+            players["bob"].write(f"tell /os accept {asked}\n".encode())
+            await until(lambda: match.running)
+            for each in (board, other):
+                server.elapse(each, 300)
+                server.elapse(each, 120)
+            for name in players:
+                players[name].write_eof()
+            await asyncio.gather(*said)
+            for writer in (stranger, first, *players.values()):
+                writer.close()
+
+    run(scene())
+    blocks = said[1].result().decode().replace("\r\n", "\n").split("READY\n")
+    lines = "".join(blocks)
+    began, again = re.findall(r"^/os: \+ match (\.\d+) 2544 alice -35\.2 bob s8r14 T$", lines, re.M)
+    (stored,) = re.findall(r"^\|(\.\d+) match", lines, re.M)
+    assert len({began, stored, again}) == 3
+    updates = [block for block in blocks if block.startswith("/os: update")]
+    assert [(block.count("to move"), "move(s)" in block) for block in updates] == [(1, False)] * len(updates)
+    assert len(re.findall(r"^\|  [123]: (?:\w\w//0\.50)$", "".join(updates), re.M)) == len(updates) == 3
+    joined = [block for block in blocks if block.startswith("/os: join")]
+    assert [block.count("to move") for block in joined] == [1, 1, 2, 1]
+    assert re.findall(r"(to move|\d move\(s\)|  \d: )", joined[2]) == [
+        *("to move", "3 move(s)", "  1: ", "  2: ", "  3: ", "to move")
+    ]
+    assert len(re.findall(rf"^/os: end {again}\.[01] \( \w+ vs\. \w+ \) [+-]64\.00$", lines, re.M)) == 2
+    assert re.search(rf"^/os: - match {again} .* T [+-]\d+\.00 \.\d+$", lines, re.M)

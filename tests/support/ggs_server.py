@@ -91,9 +91,9 @@ class BoardGame:
         return ["".join(signs[cell] for cell in row) for row in self.cells] + ["*" if self.black else "O"]
 
     def play(self, text: str) -> None:
-        """Play a move, in the form ``f5/1.50/3.25``, or raise ValueError."""
+        """Play a move, in the form ``f5/1.50/3.25`` or ``f5//3.25``, or raise ValueError."""
         move, score, seconds = text.lower().split("/")
-        float(score), float(seconds)
+        float(score or 0), float(seconds)
         if (move == "pa") != (not referee.legal_moves(self.cells)):
             raise ValueError(text)
         self.cells = referee.passed(self.cells) if move == "pa" else referee.play(self.cells, referee.square(move))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import itertools
 import json
 import os
@@ -693,3 +694,31 @@ def test_fifty_games_are_never_lost_on_time(token: Path) -> None:
     assert sum(game.refused for game in site.games.values()) == 0
     # A busy machine has several moves in a line, so that not every game has thirty of them.
     assert sum("/api/bot/game/stream" in path for path in site.asked) > len(site.games)
+
+
+def test_the_site_of_the_tests_says_what_the_real_one_says() -> None:
+    site = Site()
+
+    def asked(method: str, path: str, lines: int = 1) -> tuple[int, list[bytes]]:
+        connection = http.client.HTTPConnection("127.0.0.1", site.server.server_port, timeout=WAIT_S)
+        connection.request(method, path, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        found = answer.status, [answer.readline() for _ in range(lines)]
+        connection.close()
+        return found
+
+    with site.running():
+        site.start("one")
+        _, (first, alive) = asked("GET", "/api/bot/game/stream/one", 2)
+        told = json.loads(first)
+        assert (told["p1"]["id"], told["p2"]["id"], told["initialFen"]) == ("thebot", "ann", "startpos")
+        assert not {"white", "black"} & {*told}
+        assert alive == b"\n"
+        _, (event,) = asked("GET", EVENTS)
+        assert json.loads(event)["game"]["compat"]["bot"]
+        moves = "/api/bot/game/one/move/"
+        for text, status in (("f5", 500), ("f5f6", 500), ("p@d3", 500), ("c3c3", 400), ("P@a1", 400), ("P@f4", 200)):
+            assert asked("POST", moves + text)[0] == status, text
+        site.games["one"].status = "resign"
+        status, (error,) = asked("POST", f"{moves}P@d3")
+        assert (status, "Not your turn" in json.loads(error)["error"]) == (400, True)
