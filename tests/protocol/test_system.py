@@ -496,3 +496,21 @@ def test_output_ends_quietly_with_its_reader_and_fails_on_a_full_disk() -> None:
             failing.close()
         with pytest.raises(OSError, match="No space left"):
             failing.write("more\n")
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems lack the class")
+def test_the_lowest_priority_is_that_of_idle_time() -> None:
+    """In a session of its own: the group of this one's processes stays as it is."""
+    code = IMPORT + (
+        "import os\n"
+        "from desdaemon.protocol.system import platform\n"
+        "platform.lower_process(19)\n"
+        "print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0))\n"
+        "group = '/proc/self/autogroup'\n"
+        "print(open(group).read().split()[-1] if os.path.exists(group) else 19)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, start_new_session=True
+    )
+    assert done.stdout.split() == ["True", "19", "19"]
