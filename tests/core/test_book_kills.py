@@ -142,8 +142,8 @@ def test_ten_kills_inside_budgets_leave_the_same_book(command: str, kind: str, t
             assert process.stdout is not None
             process.stdin.write("\n".join([f"book load {path}", *BEFORE, f"book {command}"]) + "\n")
             process.stdin.flush()
-            while "positions" not in process.stdout.readline():
-                pass
+            while "positions" not in (said := process.stdout.readline()):
+                assert said, "it ended before the command began"
             time.sleep(rng.uniform(0, 0.5))
             process.kill()
             if "finished: " in process.stdout.read():

@@ -49,9 +49,15 @@ def main(arguments: list[str]) -> int:
         rows = "".join(f"  {name:16} {text}\n" for name, (_, text) in sorted(EXPERIMENTS.items()))
         sys.stderr.write(f"usage: python tests/lab NAME ...  (NAME --help tells its options)\n\n{rows}")
         return 0 if arguments in ([], ["--help"], ["-h"]) else 2
+    from desdaemon.protocol.errors import BadInput
+
     name, *others = arguments
     module = import_module(EXPERIMENTS[name][0])
-    status: int = module.main(others)
+    try:
+        status: int = module.main(others)
+    except (BadInput, FileNotFoundError, NotADirectoryError) as error:
+        sys.stderr.write(f"lab {name}: {error}\n")
+        return 1
     return status
 
 
