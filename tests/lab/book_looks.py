@@ -28,7 +28,6 @@ from desdaemon.book.editing.add import fix
 from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.editing.shrink import cut
-from desdaemon.book.errors import within
 from desdaemon.book.formats import registry
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.record import START
@@ -36,7 +35,7 @@ from desdaemon.book.reports.compare import merge
 from desdaemon.book.storage.store import open_store
 from desdaemon.core.books.jobs import BookJobs
 from desdaemon.core.books.service import Books
-from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.command_line import Parser, whole
 
 from . import packed_book
 
@@ -164,11 +163,10 @@ def run(positions: int, folder: Path) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Print the table; returns the exit status."""
     parser = Parser("lab book_looks", description="Look-ups during passes over a synthetic book, budgets, a kill.")
-    parser.add_argument("positions", type=int, help="positions of the book, 10000 or more")
+    parser.add_argument("positions", type=whole(10_000, 1 << 31), help="positions of the book, 10000 or more")
     parser.add_argument("--packed", type=int, metavar="M", help="positions of a packed book to measure besides")
     parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     named = parser.parse_args(arguments)
-    within("positions", named.positions, 10_000, 1 << 31)
     packed = [] if named.packed is None else [str(packed_book.checked(named.packed))]
     sys.setswitchinterval(SWITCH_S)
     sys.stdout.write(
