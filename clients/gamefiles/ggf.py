@@ -28,6 +28,7 @@ _ROOT_NAMES = re.findall(r"\w\w", "GM FF CA AP ST SZ PB PW EV DT PC RE GN RO RU 
 _SPELLINGS = "|".join(f"{name[0]}[a-z]*{name[1]}[a-z]*|{name.lower()}" for name in _ROOT_NAMES)
 _ROOT = rf"\(\s*;\s*(?:{_SPELLINGS})\s*\["
 _GAME = re.compile(r"\(\s*;")
+_MOVES = re.compile(r"(?:\b(?:B|W|Black|White)\s*\[[^\[\]\n]{2,30}\][\s;]*){2,}", re.IGNORECASE)
 _NEXT_GAME = re.compile(_ROOT)
 _MARK = re.compile(r"[\[()]")
 # The beginning of a game inside a value shows that the value's end is missing: brackets in values are escaped.
@@ -41,13 +42,19 @@ def trees(text: str, *, escapes: bool) -> Iterator[GameText]:
     """Yield the main lines of the games ``(;A[x]B[y][z];)`` in a text, in one pass.
 
     With ``escapes`` a backslash in a value escapes the next character. A game without its end reaches to the next one
-    and has a ``fault``.
+    and has a ``fault``; so have moves that are outside of games, where one has lost its beginning.
     """
-    begin = _GAME.search(text)
-    while begin:
-        tree, end = _tree(text, begin.start(), escapes)
-        yield tree
+    end, fault = 0, ""
+    while True:
         begin = _GAME.search(text, end)
+        stray = None if fault else _MOVES.search(text, end, begin.start() if begin else len(text))
+        if stray:
+            yield GameText(stray.start(), [], "moves outside of a game: expected (; before them")
+        if not begin:
+            return
+        tree, end = _tree(text, begin.start(), escapes)
+        fault = tree.fault
+        yield tree
 
 
 def _tree(text: str, start: int, escapes: bool) -> tuple[GameText, int]:

@@ -50,7 +50,7 @@ _PGN_TAGS = re.compile(
 )
 _MOVES = re.compile(r"\W*(?:\d{1,3}\W*)?(?:[a-h][1-8])+(?!\w)", re.IGNORECASE)
 """What is within brackets as a tag is, and has moves."""
-_NAMED_MOVES = re.compile(r"(?:[a-h][1-8]\W*){2,}", re.IGNORECASE)
+_NAMED_MOVES = re.compile(r"(?:[a-h][1-8]\W*){2,}|.*\b1\.\s*[a-h][1-8]\b.*", re.IGNORECASE)
 _PGN_TAG_LINE = re.compile(r"^[ \t]*\[[ \t]*[A-Za-z]\w*(?:[ \t]*[\"'][^\n]*|[ \t]+[^\n]*)?\][ \t\r]*$", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
 _RESULT = re.compile(

@@ -159,6 +159,8 @@ REFUSED: tuple[tuple[str, str | bytes, str], ...] = (
     ("x.json", '{"kifu": ["f5d6", "c5zz"]}', "zz"),
     ("x.json", '{"kifu": []}', "without moves"),
     ("x.sgf", SGF[:-1], "no end"),
+    ("x.sgf", SGF[2:], "outside"),
+    ("x.pgn", '[Event"a"\n\nt "*"]1. f5 d6 *', "within brackets"),
     ("x.ggf", GGF[:-8], "no end"),
     ("x.ggf", GGF.replace("TY[8]", "TY[10]"), "size 8"),
     ("x.wtb", wtb(0), "no game"),
@@ -237,3 +239,12 @@ def test_moves_in_commands_and_requests_are_read_like_files(text: str, tmp_path:
 def test_a_tag_of_another_name_is_no_player(tag: str) -> None:
     [game] = parse_games(f'{tag}\n[Black "Ann"]\n\n1. F5 D6 *'.encode(), "x.pgn")
     assert (game.record.black, game.record.white) == ("Ann", "")
+
+
+@pytest.mark.parametrize(("name", "game"), [("x.sgf", SGF), ("x.ggf", GGF)])
+@pytest.mark.parametrize("broken", ["(", "(:", ""])
+def test_a_game_that_has_lost_its_beginning_is_told(name: str, game: str, broken: str) -> None:
+    complaints: list[str] = []
+    games = list(parse_games(f"{game}\n{broken}{game[2:]}\n{game}".encode(), name, complaints.append))
+    assert (lines_of(games), len(complaints)) == ("f5d6c5 f5d6c5", 1)
+    assert "outside of a game" in complaints[0]
