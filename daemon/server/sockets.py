@@ -44,8 +44,12 @@ _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _LOOKED_THROUGH = 1 << 20
 """Most bytes left by a peer that are searched for messages with an effect; if it left more, all messages are read."""
 
-_LAST_WORDS_S, _SILENCE_S = 0.4, 0.1
-"""Seconds at the end of the loop in which data may still arrive: in all, and without anything new."""
+_LAST_WORDS_S, _SILENCE_S = 2.0, 0.1
+"""Seconds at the end of the loop in which data may still arrive and is answered: in all, which takes a peer that goes
+on sending or a machine that is busy, and without anything new.
+"""
+_LAST_ANSWERS_S = 0.4
+"""Seconds after that in which answers are still sent, to peers that are slow to read them."""
 
 
 class Sockets:
@@ -128,7 +132,7 @@ class Sockets:
     # The loop
 
     def run(self) -> None:
-        """Run the loop until `stop`; then answer what has arrived, for less than a second, and close all sockets."""
+        """Run the loop until `stop`; then answer what has arrived, for at most some seconds, and close all sockets."""
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
@@ -138,7 +142,7 @@ class Sockets:
         while now < until and (self._inbox or self._order or now - self._received < _SILENCE_S):
             self._turn()
             now = time.monotonic()
-        until = now + _LAST_WORDS_S
+        until = now + _LAST_ANSWERS_S
         while time.monotonic() < until and any(connection.unsent for connection in self._connections):
             self._turn()
         for acceptor in self._acceptors:
