@@ -107,8 +107,26 @@ def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
 class StoredLinks(Protocol):
     """Links as a file stores them that differ from those that follow from the positions."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that they take."""
+
     def true_to(self, table: BookTable) -> StoredLinks | None:
         """Return those that differ only in their order from the links of ``table``; None if there are none."""
+
+
+class BesideTable(NamedTuple):
+    """What a `Book` has beside its table, copied where a change would change it."""
+
+    options: BookOptions
+    links: StoredLinks | None
+    games: Games
+    stale: bool
+    touched: frozenset[int] | None
+    unverified: frozenset[int] | None
+    memo: dict[Question, tuple[int, int]]
+    edits: list[Edit]
+    steps: dict[int, int]
 
 
 class Book:
@@ -178,13 +196,28 @@ class Book:
             return before
         return command._replace(positions=len(self), games=len(played(self.games)))
 
-    def copy(self) -> Book:
-        """Return a book with the same content, whose recorder notes nothing."""
-        made = Book(self._options, self.table.copy(), self.file_links, games=self.games)
-        made._touched = set(self._touched) if self._touched is not None else None
-        made._unverified = set(self._unverified) if self._unverified is not None else None
-        made.stale = self.stale
-        made.memo, made.edits, made.steps = {**self.memo}, [*self.edits], {**self.steps}
+    def beside_table(self) -> BesideTable:
+        """Return all that the book has beside its table, as it is now."""
+        return BesideTable(
+            self._options,
+            self.file_links,
+            self.games,
+            self.stale,
+            frozenset(self._touched) if self._touched is not None else None,
+            frozenset(self._unverified) if self._unverified is not None else None,
+            {**self.memo},
+            [*self.edits],
+            {**self.steps},
+        )
+
+    @staticmethod
+    def of(table: BookTable, beside: BesideTable) -> Book:
+        """Return a book of a table and what `beside_table` returned with it; its recorder notes nothing."""
+        made = Book(beside.options, table, beside.links, games=beside.games)
+        made._touched = set(beside.touched) if beside.touched is not None else None
+        made._unverified = set(beside.unverified) if beside.unverified is not None else None
+        made.stale = beside.stale
+        made.memo, made.edits, made.steps = {**beside.memo}, [*beside.edits], {**beside.steps}
         return made
 
     @property

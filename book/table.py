@@ -127,19 +127,6 @@ class BookTable(TableMemory):
                 made.set_results_of(rows, self._results_in(start >> CHUNK_BITS)[: end - start][staying])
         return made
 
-    def copy(self) -> BookTable:
-        """Return a new table with the same rows, their counts and results."""
-        self.need_all()
-        made, rows, wide = BookTable(), len(self), self.state().wide
-        made.reserve(rows)
-        for chunk in self.chunks():
-            made.insert_records(chunk)
-        made.adopt(rows, [], None, wide, [])
-        if self._results:
-            every = np.arange(rows)
-            made.set_results_of(every, self.results_of(every))
-        return made
-
     # ------------------------------------------------------------------------------------------------ positions
 
     def _pair(self) -> tuple[Any, int]:

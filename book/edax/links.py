@@ -24,6 +24,11 @@ class Links(NamedTuple):
     offsets: npt.NDArray[np.uint64]
     data: npt.NDArray[np.uint8]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that they take."""
+        return self.rows.nbytes + self.offsets.nbytes + self.data.nbytes
+
     def addresses(self) -> npt.NDArray[np.uint64]:
         """Return each row and the address in memory of its links, uint64 (n, 2), for the kernel `dat_write`."""
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)

@@ -16,19 +16,16 @@ from desdaemon.book.chunks import Rows, Words
 from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
 from desdaemon.book.games import Games
 from desdaemon.book.options import BookOptions
+from desdaemon.book.record import RECORD
 
-from . import journal
+from . import earlier, journal
+from .earlier import EarlierBook
 from .journal import FrameKind
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
 
 OPTIONS = struct.Struct("<6i")
-MOST_KEPT = 1 << 26
-"""Most bytes of earlier states that are kept for a book without a journal: one of 1.4 million positions, or many of
-small books.
-"""
-
 SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
 ENDED = STEPS.pack(0, 0)
@@ -87,17 +84,17 @@ class ReadOnlyObserver(ChangeObserver):
 
 
 class MemoryObserver(ChangeObserver):
-    """The observer of a book without a journal: before the first change of a command it keeps a copy of the book, from
-    which the command can be taken back. Copies of more than `MOST_KEPT` bytes in all are dropped, the oldest first.
+    """The observer of a book without a journal: before the first change of a command it keeps the book as it is, so
+    that the command can be taken back (`earlier`). The oldest states go when they are too many, or too large.
     """
 
     def __init__(self, book: Book) -> None:
         self._book = book
         self._command: GivenCommand | None = None
-        self._earlier: list[tuple[GivenCommand, bool, Book]] = []
-        """Commands, oldest first, each with whether the book had changes before it, and a copy of the book then."""
+        self._earlier: list[EarlierBook] = []
+        """States of the book, oldest first."""
         self.too_large = False
-        """Whether the last change was made to a book too large to copy."""
+        """Whether the last change was made to a book too large to keep."""
 
     def begin(self, command: GivenCommand) -> None:
         self._command = command
@@ -106,27 +103,28 @@ class MemoryObserver(ChangeObserver):
         command, self._command = self._command, None
         if command is None:
             return
-        self.too_large = self._book.table.memory > MOST_KEPT
+        self.too_large = len(self._book.table) * RECORD.itemsize > earlier.MOST_KEPT
         if not self.too_large:
-            self._earlier.append((command, self.changes, self._book.copy()))
+            before = self._earlier[-1] if self._earlier else None
+            self._earlier.append(earlier.kept(self._book, command, before, changed=self.changes))
+            self._earlier = earlier.fitting(self._earlier)
+            self.too_large = not self._earlier
         else:
-            # Without a copy of now, earlier ones would take back this command too.
-            self._earlier.clear()
-        while sum(book.table.memory for *_, book in self._earlier) > MOST_KEPT:
-            del self._earlier[0]
+            # Without this state, earlier ones would take back this command too.
+            self._earlier = []
 
     def undoable(self) -> list[GivenCommand]:
         """Return the commands that `undo` can take back one after another, oldest first."""
-        return [command for command, *_ in self._earlier]
+        return [state.command for state in self._earlier]
 
     def undo(self) -> tuple[Book, MemoryObserver]:
         """Return the book as it was before the last of the `undoable` commands, and the observer to give it. There must
         be such a command.
         """
-        _, changes, book = self._earlier[-1]
-        observer = MemoryObserver(book)
-        observer.changes, observer._earlier = changes, self._earlier[:-1]
-        return book, observer
+        last = self._earlier[-1]
+        observer = MemoryObserver(last.book())
+        observer.changes, observer._earlier = last.changed, self._earlier[:-1]
+        return observer._book, observer
 
 
 class JournalObserver(ChangeObserver):

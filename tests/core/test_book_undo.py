@@ -12,7 +12,7 @@ import pytest
 import referee
 import waits
 from book_dialogue import BookDialogue
-from toys import contents
+from toys import contents, copied
 
 from desdaemon.book.book import Book
 from desdaemon.book.check import verify
@@ -20,7 +20,7 @@ from desdaemon.book.formats import registry
 from desdaemon.book.formats.registry import load
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
-from desdaemon.book.storage import observers, snapshot, store
+from desdaemon.book.storage import earlier, snapshot, store
 from desdaemon.book.storage.store import REMOVING, open_store
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Caller
@@ -130,12 +130,12 @@ def spoiled(book: Book) -> None:
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_is_taken_back(line: str, kind: str, dialogue: BookDialogue, files: dict[str, str]) -> None:
     name, line = line.split()[0], line.format(**files)
-    for earlier in BEFORE.get(name, ()):
-        dialogue.say(earlier.format(**files))
+    for needed in BEFORE.get(name, ()):
+        dialogue.say(needed.format(**files))
     if name == "verify":
         spoiled(dialogue.book)
     if kind != "native":
-        book = dialogue.book.copy()
+        book = copied(dialogue.book)
         path = Path(files["native"]).with_name(f"copy.{kind}") if kind != "unsaved" else None
         dialogue.books.use(registry.Opened(book, None, kind, []), path)
     before = state(dialogue.book)
@@ -185,7 +185,7 @@ def test_commands_are_taken_back_one_after_another(native: bool, dialogue: BookD
 def test_a_large_book_without_a_journal_is_not_copied(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observers, "MOST_KEPT", 1 << 10)
+    monkeypatch.setattr(earlier, "MOST_KEPT", 1 << 10)
     dialogue.say(f"book load {files['other']}")
     dialogue.say("book cut 3")
     assert "book save FILE" in dialogue.refused("book undo")

@@ -13,12 +13,13 @@ import numpy as np
 import referee
 
 from desdaemon.book.book import Book, Evaluate
+from desdaemon.book.changes import GivenCommand
 from desdaemon.book.editing.add import add_positions
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.layout import PASS
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import RESULT, START
-from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage import earlier, journal, snapshot
 from desdaemon.book.storage.store import Store, journal_path, lock_path
 from desdaemon.protocol.system.locks import FileLock
 
@@ -51,6 +52,11 @@ def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int
             scored.append((-worth(*child), -move))
     best, move = max(scored)
     return -move, best
+
+
+def copied(book: Book) -> Book:
+    """A book of its own with the same content."""
+    return earlier.kept(book, GivenCommand(""), None, changed=False).book()
 
 
 def new_book(options: BookOptions, evaluate: Evaluate) -> Book:

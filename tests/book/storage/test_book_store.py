@@ -18,7 +18,7 @@ from checkout import SUPPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from toys import contents, create_store, set_results, small_book, spread
+from toys import contents, copied, create_store, set_results, small_book, spread
 
 from desdaemon.book.book import Book
 from desdaemon.book.editing.by_hand import edit
@@ -629,7 +629,7 @@ def test_a_large_book_is_opened_without_a_pass_over_it(
     if fixed:
         store.book.negamax()
     store.close()
-    expected = store.book.copy()
+    expected = copied(store.book)
     expected.negamax()
     monkeypatch.setattr(replay, "AT_OPENING", 1)
     with open_store(path) as opened:
