@@ -25,6 +25,7 @@ MOST_COMMANDS = 100
 """Most earlier states that are kept of a book, so that small books too stop growing after so many commands."""
 
 _PAGE_ROWS = 64
+_TOGETHER = 16 * _PAGE_ROWS
 _BYTES_OBJECT = sys.getsizeof(b"") + 8
 _ITEM = 300
 """Bytes of an item of a set, list or dictionary, more rather than less."""
@@ -72,7 +73,8 @@ def kept(book: Book, command: GivenCommand, before: EarlierBook | None, *, chang
     rows = [page for chunk in table.chunks() for page in _pages(chunk)]
     results: Pages = []
     if table.keeps_results:
-        results = _pages(table.results_of(np.arange(len(table))))
+        parts = (np.arange(at, min(at + _TOGETHER, len(table))) for at in range(0, len(table), _TOGETHER))
+        results = [page for part in parts for page in _pages(table.results_of(part))]
     for pages, known in ((rows, before.rows if before else []), (results, before.results if before else [])):
         for number, page in enumerate(pages):
             if number < len(known) and known[number] == page:
@@ -93,8 +95,8 @@ def fitting(states: list[EarlierBook]) -> list[EarlierBook]:
 
 
 def _pages(records: Records) -> Pages:
-    data, size = records.tobytes(), _PAGE_ROWS * records.itemsize
-    return [data[at : at + size] for at in range(0, len(data), size)]
+    # Page by page: large pieces between small ones that stay leave holes in the heap.
+    return [records[at : at + _PAGE_ROWS].tobytes() for at in range(0, len(records), _PAGE_ROWS)]
 
 
 def _joined(pages: Pages, kind: np.dtype[Any]) -> Records:

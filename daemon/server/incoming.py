@@ -89,7 +89,7 @@ class Incoming:
                 self._refuse(peer, (), RequestError("bad_request", wrong), _id_in(head))
             elif isinstance(body, LargeFrame):
                 self._refuse(peer, prefix, _excess(body.size), _id_in(body.head))
-            elif codec.is_structured(body) and len(body) > LARGEST_BODY:
+            elif len(body) > LARGEST_BODY:
                 self._refuse(peer, prefix, _excess(len(body)), _id_in(body))
             elif codec.is_structured(body):
                 self._take_request(peer, prefix, body)

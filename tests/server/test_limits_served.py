@@ -4,13 +4,16 @@ beyond it is refused, and the refusal has the request's id.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgpack
 import pytest
+from checkout import ROOT
 from looped import Loop
-from raw_zmtp import GREETING, MORE, PING, RawPeer, frame, ready, request
+from raw_zmtp import COMMAND, GREETING, MORE, PING, RawPeer, frame, ready, request
 from served import ENDLESS, Peer
 from waits import until
 
@@ -179,6 +182,33 @@ def test_bodies_reach_their_limit(loop: Loop, delimiter: bytes) -> None:
         assert peer.closed
 
 
+def test_an_id_of_too_long_a_body_is_found_within_its_first_256_bytes(loop: Loop) -> None:
+    def body(before: int) -> bytes:
+        head = b"\x84\xa1v\x01\xa2op\xa4ping\xa1x\xda"
+        filling = before - len(head) - 2
+        return head + filling.to_bytes(2) + b"x" * filling + b"\xa2id\x07" + bytes(1 << 20)
+
+    with RawPeer(loop.ipc).greet() as peer:
+        for before, id in ((252, 7), (253, None), (1000, None)):
+            peer.send(frame(body(before)))
+            reply = peer.reply()
+            assert (reply["id"], reply["error"]["code"]) == (id, "too_large"), before
+
+
+def test_a_line_longer_than_a_body_is_refused_in_a_map(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        peer.send(b"#" * ((1 << 20) + 1))
+        reply = peer.reply()
+        assert (reply["id"], reply["error"]["code"]) == (None, "too_large")
+
+
+def test_what_a_heartbeat_brings_comes_back_up_to_its_limit(loop: Loop) -> None:
+    with RawPeer(loop.ipc).greet() as peer:
+        for sent, back in ((b"c" * 16, b"c" * 16), (b"c" * 17, b"c" * 16)):
+            peer.send(frame(b"\x04PING\x00\x00" + sent, COMMAND))
+            assert peer.frame() == (COMMAND, b"\x04PONG" + back)
+
+
 def test_lines_reach_their_limit(loop: Loop) -> None:
     with Peer(loop.ipc) as peer:
         assert peer.text("#" * 65_536) == ""
@@ -224,6 +254,46 @@ def test_positions_in_flight_reach_their_limit(make: Callable[..., Loop], limit:
     with Peer(make(**{limit: 8}).ipc) as peer:
         assert peer.ask("analyze", {"positions": [{}] * 8, "depth": 1})["type"] == "final"
         refused(peer, "busy", "analyze", {"positions": [{}] * 9, "depth": 1})
+
+
+def taken(peer: Peer) -> int:
+    """How many endless searches are let in, one by one, before one is refused."""
+    for number in range(1000):
+        peer.request("analyze", ENDLESS)
+        # A request that does not wait is answered behind those before it.
+        asked = peer.request("ping")
+        reply = peer.reply()
+        if reply["id"] != asked:
+            assert reply["error"]["code"] == "busy"
+            assert peer.reply()["id"] == asked
+            return number
+    raise AssertionError
+
+
+def test_a_client_has_half_of_what_its_key_has_left(make: Callable[..., Loop]) -> None:
+    loop = make(queue=200, key_queue=40)
+    with Peer(loop.ipc) as one, Peer(loop.ipc) as another, Peer(loop.tcp) as of_another_key:
+        assert [taken(peer) for peer in (one, another, of_another_key)] == [20, 10, 20]
+
+
+def test_a_key_has_half_of_what_all_have_left_and_a_client_always_four_positions(make: Callable[..., Loop]) -> None:
+    loop = make(queue=40, key_queue=40)
+    with Peer(loop.ipc) as one, Peer(loop.ipc) as another, Peer(loop.tcp) as of_another_key:
+        assert taken(one) == 20
+        refused(another, "busy", "analyze", {**ENDLESS, "plies": [0] * 5})
+        another.request("analyze", {**ENDLESS, "plies": [0] * 4})
+        refused(another, "busy", "analyze", ENDLESS)
+        assert taken(of_another_key) == 8
+
+
+def test_a_client_that_has_gone_loses_its_analyses_after_the_limit(make: Callable[..., Loop]) -> None:
+    loop = make(grace_s=1)
+    began = time.monotonic()
+    with Peer(loop.ipc) as peer:
+        peer.request("analyze", ENDLESS)
+        until(lambda: loop.searching == 1)
+    until(lambda: loop.searching == 0)
+    assert time.monotonic() - began >= 1
 
 
 def test_unknown_keys_are_named_up_to_their_limit(loop: Loop) -> None:
@@ -275,3 +345,34 @@ def test_every_operation_without_a_book_is_tested_here() -> None:
         if argument.kind in LISTS and argument.name not in ("allow", "avoid", "plies")
     }
     assert lists == {(op, name) for op, args in (*ANSWERED, *(row[1:3] for row in BEYOND)) for name in args} & lists
+
+
+REACHED = {
+    "body": "test_bodies_reach_their_limit",
+    "line": "test_lines_reach_their_limit",
+    **dict.fromkeys(
+        ("multipv", "plies", "positions", "items", "results"),
+        "test_arguments_at_their_limits_are_taken_and_beyond_them_refused",
+    ),
+    "in_flight": "test_requests_in_flight_reach_their_limit",
+    "queue": "test_a_key_has_half_of_what_all_have_left_and_a_client_always_four_positions",
+    "key_queue": "test_a_client_has_half_of_what_its_key_has_left",
+    "backlog": "tests/server/test_sockets.py test_no_final_is_lost_where_a_client_reads_late",
+    "backlog_bytes": "tests/server/test_envelopes.py test_envelopes_count_as_replies_that_are_not_read",
+    "grace_s": "test_a_client_that_has_gone_loses_its_analyses_after_the_limit",
+    "session_s": "test_a_session_is_kept_for_its_limit_and_no_longer",
+    "clients": "tests/server/test_sockets.py test_more_clients_than_the_limit_push_out_the_one_unseen_for_longest",
+    "batches": "tests/batches/test_batches_served.py test_few_batches_of_a_key_are_kept",
+    "batch_bytes": "tests/batches/test_batches_served.py test_bytes_of_batches_are_limited",
+    "analyses_bytes": "test_the_cache_of_analyses_reaches_its_limit",
+}
+"""The test that reaches each limit of `hello` over a socket."""
+
+
+def test_every_limit_that_hello_tells_is_reached_by_a_test(loop: Loop) -> None:
+    with Peer(loop.ipc) as peer:
+        assert set(peer.final("hello")["limits"]) == set(REACHED)
+    for place in REACHED.values():
+        *file, test = place.split()
+        text = (ROOT / "".join(file)).read_text("utf-8") if file else Path(__file__).read_text("utf-8")
+        assert f"def {test}(" in text, place

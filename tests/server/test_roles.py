@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgpack
 import pytest
 import zmq
 from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving
@@ -132,6 +133,31 @@ def test_peers_without_a_key_get_no_answer(locked: Served) -> None:
         events.subscribe("")
         assert not bare.poll(500)
         assert not events.poll(100)
+
+
+def test_an_encrypted_body_reaches_its_limit(locked: Served) -> None:
+    """Up to 1 MiB it is answered; a longer one closes the connection, and what is sent on the next one is answered."""
+
+    def body(size: int, number: int) -> bytes:
+        head: bytes = msgpack.packb({"v": 1, "id": number, "op": "ping", "x": bytes(1 << 16)})
+        return bytes(msgpack.packb({"v": 1, "id": number, "op": "ping", "x": bytes((1 << 16) + size - len(head))}))
+
+    with Peer(locked.tcp, keys=curve(key_file(locked, "reader"))) as peer, Peer(locked.ipc) as admin:
+        for number, (size, closes) in enumerate((((1 << 20) - 9, False), (1 << 20, False), ((1 << 20) + 100, True)), 1):
+            before = breaches(admin)
+            peer.send(body(size, number))
+            if closes:
+                until(lambda before=before: breaches(admin) == before + 1)  # type: ignore[misc]
+            else:
+                assert peer.reply()["id"] == number
+        peer.send(body(100_000, 9))
+        assert peer.reply()["id"] == 9
+
+
+def breaches(admin: Peer) -> int:
+    """How many connections broke the protocol, by the metrics."""
+    found = re.search(r'_total\{what="protocol violations"\} (\d+)$', admin.final("metrics")["text"], re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def refused(client: Client) -> bool:
