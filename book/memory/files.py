@@ -7,6 +7,7 @@ import itertools
 import mmap
 import os
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -14,9 +15,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.errors import Damaged, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system.logs import message
 
 from .arena import ARENA
 
@@ -75,6 +77,33 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
             return data[:at]
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
+
+
+class MappedFile:
+    """A mapped file in use, and whether another program has cut it: what is mapped of a file that was cut ends the
+    process that reads it.
+    """
+
+    def __init__(self, path: Path, descriptor: int, size: int) -> None:
+        """``size`` bytes of the file are mapped; its ``descriptor`` stays open as long as this object."""
+        self._path = path
+        self._opened = descriptor
+        self._size = size
+        self._cut = False
+        weakref.finalize(self, os.close, descriptor)
+
+    @property
+    def damage(self) -> Damaged | None:
+        """The error of a file that was cut, even if it grew again; the first time says so. None for a whole one."""
+        first = not self._cut and os.fstat(self._opened).st_size < self._size
+        self._cut |= first
+        if not self._cut:
+            return None
+        problem = "another program cut this file since it was opened: nothing of it is used until it is reopened"
+        damage = Damaged(self._path, None, problem)
+        if first:
+            message(str(damage), level="error", event="book")
+        return damage
 
 
 def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:

@@ -32,6 +32,7 @@ from desdaemon.protocol.system import platform
 
 from .arena import ARENA, PIECE
 from .blocks import Blocks
+from .files import MappedFile
 
 SEGMENTS = 1 << layout.SEGMENT_BITS
 MIN_SLOTS = 16
@@ -90,7 +91,11 @@ class TableMemory:
         """Verifies a mapped file; None if nothing is mapped or all of it is verified."""
         self._kernels = kernels()
         self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
-        self._context_at = address(self._context)
+        self._own_context_at = address(self._context)
+        self.file: MappedFile | None = None
+        """The mapped file that rows and index are parts of, if any."""
+        self._nothing: TableMemory | None = None
+        """An empty table, for the kernels once the file was cut."""
         self._chunks: list[Records] = []
         self._pointers: Words = np.zeros(64, np.uint64)
         self._segments: list[Bytes] = []
@@ -130,8 +135,11 @@ class TableMemory:
 
     @property
     def damage(self) -> Damaged | None:
-        """The error of the damaged block that was found first since the file was opened; None if there is none."""
-        return self.guard.damage if self.guard is not None else None
+        """The error of a file that was cut, or of the damaged block that was found first since it was opened; None if
+        there is none.
+        """
+        damage = self.file.damage if self.file is not None else None
+        return self.guard.damage if damage is None and self.guard is not None else damage
 
     def sound(self) -> None:
         """Raise `Damaged` if a block of the mapped file is damaged.
@@ -148,6 +156,7 @@ class TableMemory:
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Verify all mapped memory, so that later uses of it need no verification. Raises `Damaged`."""
         self.need_all()
+        self.sound()
         if self.guard is not None:
             self.guard.check_all(progress)
             self.count_index()
@@ -170,17 +179,35 @@ class TableMemory:
             self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
-        """Verify the memory of ``array`` before its use. Raises `Damaged` if a block verified so far is damaged."""
+        """Verify the memory of ``array`` before its use. Raises `Damaged` if a block verified so far is damaged, or the
+        file was cut.
+        """
+        self._whole_file()
         if self.guard is not None and len(array):
             self.guard.check(address(array), array.nbytes)
 
     def _compare(self, array: npt.NDArray[Any]) -> None:
         """Check, before a look-up, the checksums of the file blocks that hold ``array``.
 
-        Raises nothing: a damaged block is filled with zeros, which the look-up then reads.
+        A damaged block is filled with zeros, which the look-up then reads. Raises `Damaged` if the file was cut.
         """
+        self._whole_file()
         if self.guard is not None and len(array):
             self._kernels.check_range(self.guard.at, address(array), array.nbytes)
+
+    def _whole_file(self) -> None:
+        """Raise `Damaged` if the mapped file was cut: then none of its memory may be touched."""
+        if self.file is not None and (damage := self.file.damage) is not None:
+            raise damage
+
+    @property
+    def _context_at(self) -> int:
+        """The address of the table's context; that of an empty table once the mapped file was cut."""
+        if self.file is None or self.file.damage is None:
+            return self._own_context_at
+        if self._nothing is None:
+            self._nothing = TableMemory()
+        return self._nothing._own_context_at
 
     def _chunk_of(self, number: int) -> Records:
         chunk = self._chunks[number]
@@ -262,7 +289,7 @@ class TableMemory:
 
         Does nothing if the block has most segments, while a file is being verified, or if `_index_block` returns None.
         """
-        if self._strays <= _STRAYS or self.guard is not None:
+        if self._strays <= _STRAYS or self.guard is not None or self.damage is not None:
             return
         block = self._index_block(self._descriptors[:, 2].astype(np.int64))
         if block is None:
@@ -384,7 +411,7 @@ class TableMemory:
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
                 setattr(self, name, getattr(other, name))
-            self._strays = other._strays
+            self._strays, self.file = other._strays, other.file
             self._context[:] = other._context
             # Look-ups hold the lock: none uses what is dropped, and a former file need not stay mapped.
             self._guards.clear()

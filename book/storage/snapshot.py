@@ -24,7 +24,7 @@ from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.games import GAME
 from desdaemon.book.memory.blocks import Blocks
-from desdaemon.book.memory.files import BACKUPS, SyncedFile, replacing
+from desdaemon.book.memory.files import BACKUPS, MappedFile, SyncedFile, replacing
 from desdaemon.book.memory.table_memory import MAX_ROWS, MIN_SLOTS, SEGMENTS, Segments
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
@@ -376,6 +376,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
             # Read, not mapped: page faults would take longer than all the rest.
             header, sums = _read_ends(path, stream)
             mapping = mmap.mmap(stream.fileno(), header.size, access=mmap.ACCESS_COPY)
+            file = MappedFile(path, os.dup(stream.fileno()), header.size)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
@@ -402,6 +403,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     if header.results_at:
         results = data[header.results_at :][: header.stored * RESULT.itemsize].view(RESULT)
     if header.segments_at:
+        table.file = file
         table.adopt(header.rows, _chunks(records), _segments(path, header, data, whole), wide, _chunks(results))
     else:
         table.reserve(header.rows)

@@ -287,7 +287,7 @@ class Store:
             return
         platform.lower_thread(_LOWEST)
         done, spent = 0, CHECK_AFTER_S
-        while not self._closing.wait(spent) and done < blocks.size and blocks.damage is None:
+        while not self._closing.wait(spent) and done < blocks.size and table.damage is None:
             if table.guard is not blocks:
                 # Nothing of the file is in use any more.
                 return

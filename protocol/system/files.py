@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import stat
@@ -26,6 +27,7 @@ PRIVATE = 0o600
 """Permissions of files that only this user may read."""
 
 READABLE = 0o644
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _numbers = itertools.count(1)
 
 
@@ -71,8 +73,8 @@ def replacing(
                 platform.take_place(new, place)
         platform.sync_folder(os.path.dirname(place))
     except OSError as error:
-        # An error names the file that the user knows.
-        if error.filename == new:
+        # An error names the file that the user knows; one of a write names none.
+        if error.filename == new or (error.filename is None and error.errno in _NO_ROOM):
             error.filename, error.filename2 = place, None
         raise
     finally:

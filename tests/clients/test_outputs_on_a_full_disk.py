@@ -22,6 +22,14 @@ OLD = "old" * 5000
 pytestmark = pytest.mark.posix
 
 
+def test_a_disk_that_is_full_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    place = tmp_path / "x"
+    with room_for(4096), pytest.raises(OSError, match="File too large") as caught:
+        files.replace(place, bytes(9000))
+    assert caught.value.filename == str(place)
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_analysis_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     page = tmp_path / "x.html"
     page.write_text(OLD)
