@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.dialects import edax
@@ -33,7 +34,9 @@ class LogFile:
             self._file.writelines(f"{mark}{line}\n" for line in text.splitlines())
             self._file.flush()
         except (OSError, ValueError):
-            self._file.close()
+            # Closing writes what is left, which fails on a full disk as well.
+            with contextlib.suppress(OSError):
+                self._file.close()
 
 
 class LoggedOutput:

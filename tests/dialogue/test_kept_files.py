@@ -41,6 +41,15 @@ def test_a_game_that_finds_no_room_leaves_the_old_games(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("option", ["-ui-log-file", "-search-log-file"])
+def test_a_log_that_finds_no_room_ends_nothing(option: str) -> None:
+    done = converse(b"play f5\nhint 1\nversion\n", "-q", "-level", "1", option, "/dev/full")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"desdaemon" in done.stdout
+
+
 def test_unusable_files_are_told(tmp_path: Path) -> None:
     done = converse(b"", "-q", "-game-file", "games.xyz")
     assert done.returncode == 1
