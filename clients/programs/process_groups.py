@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import output, platform
 
 END_S = 5.0
 """Longest wait for the end of a process that was killed, or of the guard: a system may fail to end one."""
@@ -145,6 +145,7 @@ class StoppedBySignals:
             stop()
 
     def _arrived(self, number: int, frame: object) -> None:
+        output.leave_unread()
         if self.number:
             raise KeyboardInterrupt
         self.number = number

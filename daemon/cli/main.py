@@ -146,10 +146,23 @@ def _lost_output(error: OSError) -> int:
 
 def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
     """Run a sub-command and return its exit status, also that of a `SystemExit` of its parser."""
+    import signal
+
+    on_main = threading.current_thread() is threading.main_thread()
+    if on_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
     try:
         return command.main(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else OK
+
+
+def _interrupted(number: int, frame: object) -> NoReturn:
+    """End a sub-command that is interrupted, also where it writes what nobody reads."""
+    from desdaemon.protocol.system import output
+
+    output.leave_unread()
+    raise KeyboardInterrupt
 
 
 def _run(program: str, arguments: list[str]) -> int:

@@ -24,6 +24,15 @@ def write_all(descriptor: int, data: bytes) -> None:
             select.select([], [descriptor], [])
 
 
+def leave_unread() -> None:
+    """After a signal that ends the program: let go of standard streams that nobody reads, so that what is still written
+    waits for nobody. A reader has `CLOSE_S` to make room.
+    """
+    for descriptor in (1, 2):
+        if not platform.takes_output(descriptor, CLOSE_S):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
 class UnreadOutput:
     """Writes texts to a file descriptor from a thread of its own, so that a reader who does not read stops nobody.
 

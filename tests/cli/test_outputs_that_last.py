@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 from checkout import ROOT
-from served import PATIENCE_S, REAL
+from served import PATIENCE_S, REAL, heed_signals
+from waits import until
 
 pytestmark = [
     pytest.mark.posix,
@@ -23,6 +24,7 @@ pytestmark = [
 ]
 
 _BEGUN_S = 4.0
+_WORKED_S, _BUSY_START_S = 1.5, 5.0
 NOWHERE = "127.0.0.1:9"
 PROGRAMS = [
     (("serve", "--data", "data"), ()),
@@ -36,12 +38,24 @@ PROGRAMS = [
 ]
 
 
+GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4a3"
+ENGINE = f"{' '.join(REAL)} -gtp -level 40 -n 1"
+WEIGHTS = str(ROOT / "engine" / "data" / "weights.xz")
+SEARCHING = [
+    (("match", ENGINE, ENGINE), ("clients.match",)),
+    (("analyze", "long.txt", "--all", "--level", "50", "--threads", "1"), ("clients.analysis",)),
+    (("train", "match", WEIGHTS, WEIGHTS, "--depth", "20", "--pairs", "9"), ("engine.training",)),
+]
+"""Programs that search for ever."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """With the files that the programs name."""
     (tmp_path / "secret").write_text("secret\n")
     (tmp_path / "secret").chmod(0o600)
     (tmp_path / "games.txt").write_text("f5d6c3\n" * 3)
+    (tmp_path / "long.txt").write_text(f"{GAME}\n")
     return tmp_path
 
 
@@ -110,3 +124,45 @@ def test_a_program_that_lasts_is_ended_by_a_signal_whatever_its_outputs_are(
             assert status in (0, 1, -signal.SIGTERM), (mode, status, said)
             assert "Traceback" not in said, (mode, said)
             assert "internal error" not in said, (mode, said)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(words, marks=[pytest.mark.needs(each) for each in needed]) for words, needed in SEARCHING],
+    ids=lambda words: "-".join(word for word in words[:3] if "/" not in word and word != GAME),
+)
+def test_an_interrupt_ends_a_search_whose_outputs_nobody_reads(folder: Path, program: tuple[str, ...]) -> None:
+    """Nobody reads both streams, or standard output alone."""
+    processes = []
+    with outputs() as streams, (folder / "log").open("wb") as log, contextlib.ExitStack() as ends:
+        for error in (streams["unread"], log):
+            process = subprocess.Popen(
+                [*REAL, *program],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL,
+                stdout=streams["unread"],
+                stderr=error,
+                preexec_fn=heed_signals,
+            )
+            ends.callback(process.wait)
+            ends.callback(process.kill)
+            processes.append(process)
+        # What waits for a reader works no more.
+        due = time.monotonic() + _BUSY_START_S
+        until(lambda: time.monotonic() > due or all(worked_s(each) > _WORKED_S for each in processes))
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        for process in processes:
+            assert process.wait(PATIENCE_S) == 130
+    said = (folder / "log").read_text()
+    assert "Traceback" not in said, said
+    assert "internal error" not in said, said
+
+
+def worked_s(process: subprocess.Popen[bytes]) -> float:
+    """Seconds of processors that a program and those that it has started have had."""
+    with contextlib.suppress(psutil.Error):
+        own = psutil.Process(process.pid)
+        return sum(sum(each.cpu_times()[:2]) for each in (own, *own.children(recursive=True)))
+    return 0.0

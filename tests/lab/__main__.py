@@ -10,6 +10,7 @@ EXPERIMENTS = {
     "draws": ("lab.draws", "docstrings, test names and sentences of documents to read, drawn at random"),
     "book_looks": ("lab.book_looks", "what a look-up takes while a large book is worked on"),
     "games": ("lab.games", "positions a second that `games.get` answers"),
+    "growth": ("lab.growth", "the memory of a daemon while a client stores lines in its book"),
     "harness": ("lab.harness", "record what a program says and makes, compare two recordings"),
     "hostile": ("lab.hostile", "lying workers, killed backups, failing TLS and locks"),
     "journeys": ("lab.journeys", "follow requests through the daemon: its modules and calls"),

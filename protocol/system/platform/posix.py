@@ -52,6 +52,16 @@ def reader_left(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError)
 
 
+def takes_output(descriptor: int, wait_s: float) -> bool:
+    """Return whether a descriptor takes output, or is closed; a reader has ``wait_s`` seconds to make room."""
+    import select
+
+    try:
+        return bool(select.select([], [descriptor], [], wait_s)[1])
+    except (OSError, ValueError):
+        return True
+
+
 def names_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file can have this name: false for the names that the system keeps for devices and the like."""
     return True

@@ -60,6 +60,11 @@ def reader_left(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (error.errno == errno.EINVAL and error.filename is None)
 
 
+def takes_output(descriptor: int, wait_s: float) -> bool:
+    """True: Windows does not tell."""
+    return True
+
+
 def names_file(path: str | os.PathLike[str]) -> bool:
     """False for what names no file, or not the one that the user means: devices, also with a suffix, a colon, which
     begins a stream of a file, a drive without a folder, a dot or blank at the end.
