@@ -92,7 +92,7 @@ class TableMemory:
         self._kernels = kernels()
         self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
         self._own_context_at = address(self._context)
-        self.file: MappedFile | None = None
+        self.mapped_file: MappedFile | None = None
         """The mapped file that rows and index are parts of, if any."""
         self._nothing: TableMemory | None = None
         """An empty table, for the kernels once the file was cut."""
@@ -138,7 +138,7 @@ class TableMemory:
         """The error of a file that was cut, or of the damaged block that was found first since it was opened; None if
         there is none.
         """
-        damage = self.file.damage if self.file is not None else None
+        damage = self.mapped_file.damage if self.mapped_file is not None else None
         return self.guard.damage if damage is None and self.guard is not None else damage
 
     def sound(self) -> None:
@@ -197,13 +197,13 @@ class TableMemory:
 
     def _whole_file(self) -> None:
         """Raise `Damaged` if the mapped file was cut: then none of its memory may be touched."""
-        if self.file is not None and (damage := self.file.damage) is not None:
+        if self.mapped_file is not None and (damage := self.mapped_file.damage) is not None:
             raise damage
 
     @property
     def _context_at(self) -> int:
         """The address of the table's context; that of an empty table once the mapped file was cut."""
-        if self.file is None or self.file.damage is None:
+        if self.mapped_file is None or self.mapped_file.damage is None:
             return self._own_context_at
         if self._nothing is None:
             self._nothing = TableMemory()
@@ -411,7 +411,7 @@ class TableMemory:
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
                 setattr(self, name, getattr(other, name))
-            self._strays, self.file = other._strays, other.file
+            self._strays, self.mapped_file = other._strays, other.mapped_file
             self._context[:] = other._context
             # Look-ups hold the lock: none uses what is dropped, and a former file need not stay mapped.
             self._guards.clear()

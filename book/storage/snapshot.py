@@ -403,7 +403,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     if header.results_at:
         results = data[header.results_at :][: header.stored * RESULT.itemsize].view(RESULT)
     if header.segments_at:
-        table.file = file
+        table.mapped_file = file
         table.adopt(header.rows, _chunks(records), _segments(path, header, data, whole), wide, _chunks(results))
     else:
         table.reserve(header.rows)

@@ -1,4 +1,4 @@
-"""`python tests/lab growth`: the memory of a daemon whose book lives in memory, while a client stores and deletes lines.
+"""`python tests/lab growth`: the memory of a daemon whose book lives in memory, while a client stores and deletes.
 
 The stores are those of the storm, one after another, without anything beside them: what grows here is what the book
 keeps.

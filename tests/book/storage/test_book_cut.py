@@ -28,7 +28,7 @@ with store.open_store(Path(sys.argv[1]), read_only=None) as opened:
     changed = book.entry(*START)
     if sys.argv[3] == "checked":
         book.table.check_all()
-    print(book.table.file is not None, flush=True)
+    print(book.table.mapped_file is not None, flush=True)
     sys.stdin.readline()
     looks = (
         lambda: book.entry(*START),
