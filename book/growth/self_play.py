@@ -12,13 +12,15 @@ from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, choose
 from desdaemon.book.editing.add import kept_positions
 from desdaemon.book.editing.game_results import count, live_game
-from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
+from desdaemon.book.editing.rounds import CommandOutcome, Position, SearchLine, Worker
 from desdaemon.book.errors import within
 from desdaemon.book.games import moves_of
 from desdaemon.book.games import played as with_moves
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
+
+from .learn import RememberedRounds
 
 ROUND = 8
 """Number of games of a round. All use the book as it was before, so that the number of threads does not matter."""
@@ -49,11 +51,17 @@ class SelfPlayTally(NamedTuple):
     lost: int = 0
 
 
-def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
+_CHANCES = int.from_bytes(b"selfplay")
+"""The number under which a book keeps the seed of a round that was stopped, among those of schedules."""
+
+
+def _play(
+    rounds: RememberedRounds, root: Position, terms: SelfPlayTerms, dice: random.Random
+) -> SearchLine[list[Position]]:
     """Yield the searches of a game, and return its positions, those of passes included. Raises `WorkCancelled` if a
     search was stopped.
     """
-    table = book.table
+    book, table = rounds.book, rounds.book.table
     position = root
     positions = [root]
     opening = dice.choice(terms.openings) if terms.openings else ()
@@ -72,13 +80,7 @@ def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random)
         else:
             with table.lock:
                 chosen = choose(book, *position, terms.settings, dice)
-            if chosen is not None:
-                move = chosen.move
-            else:
-                answer = yield *position, terms.level, 0
-                if answer is None:
-                    raise WorkCancelled
-                move = answer[0]
+            move = chosen.move if chosen is not None else (yield from rounds.ask((*position, terms.level, 0)))[0]
         position = table.play(*position, move)
         positions.append(position)
 
@@ -96,20 +98,26 @@ def self_play(
     """Play games from ``root``; store their positions within the book's depth, search the leaves, count the results.
 
     ``adjusting`` makes lost lines less attractive to the loser (`game_results.adjust`). `ROUND` games are played at a
-    time, on all threads; the games of a round that was stopped are not counted. If an earlier process began this,
-    ``before`` is how many games the book had then: those since count among ``games``. Raises `OutOfRange`.
+    time, on all threads. The games of a round that was stopped are not counted; the next run plays them again, by the
+    searches that the book remembers. If an earlier process began this, ``before`` is how many games the book had then:
+    those since count among ``games``. Raises `OutOfRange`.
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)
-    job = GrowthCommand(book, worker)
+    job = RememberedRounds(book, worker)
     seeds = random.Random(terms.seed or None)
     first = len(with_moves(book.games)) if before is None else before
     counted = with_moves(book.games)[first:]
 
     def play_round(done: int) -> None:
-        dice = [random.Random(seeds.getrandbits(64)) for _ in range(min(ROUND, games - done))]
+        chances = seeds
+        if not terms.seed:
+            kept = book.steps.get(_CHANCES) or seeds.getrandbits(63) | 1
+            book.step(_CHANCES, kept)
+            chances = random.Random(kept)
+        dice = [random.Random(chances.getrandbits(64)) for _ in range(min(ROUND, games - done))]
         played = []
-        with closing(worker.follow(_play(book, root, terms, each) for each in dice)) as following:
+        with closing(worker.follow(_play(job, root, terms, each) for each in dice)) as following:
             for game in following:
                 played.append(game)
                 job.progress("games", done + len(played), games)
@@ -119,6 +127,9 @@ def self_play(
                 last = final_score(*positions[-1])
                 score = last if len(positions) % 2 else -last
                 count(book, live_game(positions, score, "self-play", learned=adjusting))
+            book.forget()
+            if not terms.seed:
+                book.step(_CHANCES, 0)
         job.negamax()
         if job.full:
             raise WorkCancelled

@@ -118,6 +118,22 @@ def test_no_more_positions_are_added_than_the_budget_has(dialogue: BookDialogue,
     assert len(dialogue.book) - again <= most
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+def test_self_play_gets_on_with_less_than_a_round_at_a_time(dialogue: BookDialogue, seed: int) -> None:
+    """What a stopped round has searched is not searched again, with chances of its own too."""
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book-seed {seed}")
+    for _ in range(400):
+        said = dialogue.say("book self-play 4 3 4 --nodes 3000")
+        if "finished" in said:
+            break
+        assert "Games counted: 0;" in said
+        assert "no errors" in dialogue.say("book verify")
+    assert "Games counted: 4;" in said
+    assert not dialogue.book.memo
+    assert not dialogue.book.steps
+
+
 def test_a_command_of_small_budgets_comes_to_its_end(dialogue: BookDialogue) -> None:
     dialogue.say("book new 1 6")
     for _ in range(60):
