@@ -1,5 +1,6 @@
 """The book that ships: `builtin` as the name of a book to be read, and what is in the file."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from waits import until
 from desdaemon.api import Board, Engine
 from desdaemon.book.book import Book
 from desdaemon.book.check import verify
+from desdaemon.book.choose import MoveChoice, choose
 from desdaemon.book.editing.add import add_positions
+from desdaemon.book.editing.engine_evaluator import Searches
 from desdaemon.book.editing.rounds import Worker
 from desdaemon.book.formats import registry
 from desdaemon.protocol.errors import BadInput
@@ -176,3 +179,14 @@ def test_the_named_openings_are_in_it(book: Book) -> None:
     for opening in openings():
         for position in game_positions(book, opening.moves):
             assert book.entry(*position) is not None, opening.names
+
+
+def test_it_stays_in_games_against_the_level_that_it_answers(book: Book) -> None:
+    searches, dice = Searches(), random.Random(1)
+    position = game_positions(book, parse_moves("f5d6c3d3c4f4"))[-1]
+    for ply in range(6, 22):
+        # The other side's search sees the canonical board.
+        position = book.table.canonical(*position)[:2]
+        chosen = choose(book, *position, MoveChoice(), dice) if ply % 2 == 0 else searches(*position, 10, 0)
+        assert chosen is not None, ply
+        position = book.table.play(*position, chosen[0])
