@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from typing import BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
+
+MOST_SETTINGS = 1 << 20
+"""Most bytes of a file of settings."""
 
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -51,6 +55,16 @@ def without_mark(data: bytes, name: str) -> bytes:
     if data.startswith(UTF_16) or (len(head) > 1 and any(head[::2]) != any(head[1::2])):
         raise BadInput(f"{quoted(name)}: this is UTF-16: save it as UTF-8")
     return data.removeprefix(BOM_UTF8)
+
+
+def settings_text(file: BinaryIO, name: str) -> str:
+    """Return the text of a file of settings as `decoded` does. Raises `BadInput` also for one that is no such file: of
+    more than `MOST_SETTINGS` bytes.
+    """
+    data = file.read(MOST_SETTINGS + 1)
+    if len(data) > MOST_SETTINGS:
+        raise BadInput(f"{name}: expected a file of settings, of at most {MOST_SETTINGS >> 20} MiB")
+    return decoded(data, name)
 
 
 def decoded(data: bytes, name: str) -> str:

@@ -156,14 +156,14 @@ def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], li
     flag's name alone switches it on.
 
     Returns the names that were set, and a warning for each unknown name and for a password that others may read, which
-    is not set. Raises `OSError` if the file cannot be read, and `BadInput` for UTF-16 or at the first bad value; the
-    options before that stay set.
+    is not set. Raises `OSError` if the file cannot be read, and `BadInput` for UTF-16, a file too large, or at the
+    first bad value; the options before that stay set.
     """
-    from desdaemon.protocol.texts import decoded
+    from desdaemon.protocol.texts import settings_text
 
     with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
         status = os.fstat(file.fileno())
-        lines = decoded(file.read(), path).splitlines()
+        lines = settings_text(file, path).splitlines()
     names: set[str] = set()
     warnings: list[str] = []
     for number, line in enumerate(lines, 1):

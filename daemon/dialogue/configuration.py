@@ -51,11 +51,11 @@ def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[s
     """
     import tomllib
 
-    from desdaemon.protocol.texts import decoded
+    from desdaemon.protocol.texts import settings_text
 
     with open(path, "rb") as file:  # noqa: PTH123
         status = os.fstat(file.fileno())
-        text = decoded(file.read(), path)
+        text = settings_text(file, path)
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -250,6 +250,14 @@ def test_the_last_protocol_on_the_command_line_counts() -> None:
         read_arguments(["--protocol", "smoke"])
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("option", ["--config", "-option-file"])
+def test_a_file_of_settings_without_an_end_is_refused(option: str) -> None:
+    done = run(option, "/dev/zero", "-q")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.endswith(b"/dev/zero: expected a file of settings, of at most 1 MiB\n")
+
+
 def test_edaxs_option_file_in_the_current_folder_is_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edax.ini").write_text("# Edax\nlevel = 7\nverbose 0\n")
