@@ -99,7 +99,7 @@ class MappedFile:
         self._cut |= first
         if not self._cut:
             return None
-        problem = "another program cut this file since it was opened: nothing of it is used until it is reopened"
+        problem = "another program cut this file since it was opened: nothing of it is used until a new start"
         damage = Damaged(self._path, None, problem)
         if first:
             message(str(damage), level="error", event="book")
