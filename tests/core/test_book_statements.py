@@ -26,7 +26,7 @@ DOCUMENT = ROOT / "docs" / "book-statements.md"
 COMMAND = re.compile(r"`([^`]+)`(?: → (.+))?")
 FACT = re.compile(r"(no )?`([^`]+)`")
 
-UNSHOWN = {"salvage", "reopen", "verbose", "import", "feed-hash"}
+UNSHOWN = {"answer", "salvage", "reopen", "verbose", "import", "feed-hash"}
 """Book commands that no statement is about."""
 
 

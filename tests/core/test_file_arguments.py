@@ -18,7 +18,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.wire import messages
 
 LINE = "f5d6c3"
-READING = {"load", "import", "merge", "diff", "salvage", "check", "add", "schedule"}
+READING = {"load", "import", "merge", "diff", "salvage", "check", "add", "answer", "schedule"}
 WRITING = {"save", "export", "backup", "extract"}
 FORMATS = ("x.book", "x.dat", "x.egbk3", "x.txt")
 
@@ -157,7 +157,7 @@ def test_games_of_files_folders_and_patterns(
 @pytest.mark.needs("book.reports")
 def test_missing_files_are_named(daemon: Operated) -> None:
     for name in sorted(READING):
-        given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "check") else {"file": "none.txt"}
+        given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "answer", "check") else {"file": "none.txt"}
         code = daemon.code(f"book.{name}", given)
         assert code in ("not_found", "bad_request"), name
     assert daemon.code("book.add", {"files": ["none*.txt"]}) == "bad_request"
