@@ -71,7 +71,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("rotate 45", '"45"', "90, 180 or 270"),
         ("symmetry 16", '"16"', "from 0 to 15"),
         ("help me", '"me"', "commands, options, book"),
-        ("help devite", '"devite"', 'did you mean "deviate"?'),
+        ("help negamx", '"negamx"', 'did you mean "negamax"?'),
         ("book helpp", '"book helpp"', 'did you mean "help"?'),
         ("force a1", "A1", "D3 C4 F5 E6"),
         ("undo 2", "undo 2", "fewer moves"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -374,5 +375,7 @@ def test_every_limit_that_hello_tells_is_reached_by_a_test(loop: Loop) -> None:
         assert set(peer.final("hello")["limits"]) == set(REACHED)
     for place in REACHED.values():
         *file, test = place.split()
+        if "tests/batches/" in place and find_spec("desdaemon.batches") is None:
+            continue
         text = (ROOT / "".join(file)).read_text("utf-8") if file else Path(__file__).read_text("utf-8")
         assert f"def {test}(" in text, place
