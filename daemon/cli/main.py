@@ -159,14 +159,9 @@ def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
 
 def _interrupted(number: int, frame: object) -> NoReturn:
     """End a sub-command that is interrupted, also where it writes what nobody reads."""
-    import signal
-
     from desdaemon.protocol.system import output
 
-    # One that comes while this waits for a reader would wait in turn, and so on without end.
-    signal.signal(number, signal.SIG_IGN)
     output.leave_unread()
-    signal.signal(number, signal.default_int_handler)
     raise KeyboardInterrupt
 
 

@@ -14,6 +14,8 @@ CLOSE_S = 1.0
 """Seconds that the end of a program waits for a reader."""
 _PIECE = 1 << 16
 
+_patience_s = CLOSE_S
+
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all of ``data``, and wait as long as that takes, whether the descriptor blocks or not. Raises `OSError`."""
@@ -26,10 +28,13 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def leave_unread() -> None:
     """After a signal that ends the program: let go of standard streams that nobody reads, so that what is still written
-    waits for nobody. A reader has `CLOSE_S` to make room.
+    waits for nobody. A reader has `CLOSE_S` to make room, at the first signal alone: each further one comes within the
+    handler of the one before, and would wait in turn.
     """
+    global _patience_s
+    patience_s, _patience_s = _patience_s, 0.0
     for descriptor in (1, 2):
-        if not platform.takes_output(descriptor, CLOSE_S):
+        if not platform.takes_output(descriptor, patience_s):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
