@@ -6,9 +6,9 @@ there. The digest of the compiled code includes this file.
 """
 
 from desdaemon.engine.layout import WORD as WORD
-from desdaemon.engine.limits import MAX_LEVEL as MAX_LEVEL
 from desdaemon.protocol.othello.rules import CENTRE as CENTRE
 from desdaemon.protocol.othello.rules import PASS as PASS
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL as MAX_LEVEL
 
 # A record: the position, four path counts of 32 bits, eight bytes. See book/FORMAT.md.
 RECORD_BYTES = 40

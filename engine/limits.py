@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL, Selectivity
 
 from .layout import ENTRY_BYTES
-
-MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 """Least and greatest logarithm (base 2) of the number of entries of a transposition table."""

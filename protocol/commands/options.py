@@ -10,7 +10,7 @@ import os
 
 from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, SelectivityIndex
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL, SELECTIVITIES, Selectivity, SelectivityIndex
 from desdaemon.protocol.rows import EDITOR, Option, Value
 
 BUILTIN_BOOK = "builtin"
@@ -27,7 +27,7 @@ def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Optio
 
 
 OPTIONS = (
-    Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, 60),
+    Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, MAX_LEVEL),
     Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
     Option(
         "selectivity", (), "selectivity", "Selectivity of the search instead of the level's: 0 is 73 %, 5 is 100 %."

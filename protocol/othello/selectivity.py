@@ -1,9 +1,12 @@
-"""The selectivities of searches: one table for the engine, the options, the dialects and the wire."""
+"""The selectivities and levels of searches: one table for the engine, the options, the dialects and the wire."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from typing import NewType
+
+MAX_LEVEL = 60
+"""The highest of Edax's levels, 0 to 60."""
 
 SelectivityIndex = NewType("SelectivityIndex", int)
 """The index of a `Selectivity` in the table, 0 to 5, as kernels, table entries and Edax's option use it."""

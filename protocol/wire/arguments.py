@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL
 from desdaemon.protocol.rows import Argument
 
 from .constants import LONGEST_BOARD, LONGEST_MOVES, MOST_LINES, MOST_PLIES, MOST_POSITIONS
@@ -52,7 +53,13 @@ ANALYZE = (
     ),
     positions("analyze.many", " Partials come only with `partial_ms`.", "one search each"),
     number(
-        "level", "Strength, as Edax's levels; excludes `depth`.", 0, 60, "level", "the daemon's", cost="the search's"
+        "level",
+        "Strength, as Edax's levels; excludes `depth`.",
+        0,
+        MAX_LEVEL,
+        "level",
+        "the daemon's",
+        cost="the search's",
     ),
     number("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
     number("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.bench.problems import read_problems
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import MAX_LEVEL, Limits, level_limits
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser, whole
@@ -36,7 +36,7 @@ from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.obf import Problem, problem_text
 from desdaemon.protocol.othello.rules import final_score, is_over, must_pass, play, squares
 from desdaemon.protocol.othello.scores import MoverScore
-from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL, SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import files
 from desdaemon.protocol.system.terminal import ProgressLine
 

@@ -15,12 +15,12 @@ from test_satellites import satellite_of
 WALLS = {
     ("core", "book"): (25, 1),
     ("api", "book"): (5, 1),
-    ("core", "engine"): (13, 8),
+    ("core", "engine"): (12, 8),
     ("dialogue", "core"): (46, 17),
     ("server", "core"): (26, 14),
 }
 """The most names that one part takes from another, and the most modules that it takes them from. Satellites do not
-count. The aims: 25 names of one module of the book for the core, and 12 of the engine.
+count. The aims are met: 25 names of one module of the book for the core, and 12 of the engine.
 """
 
 FEATURES = {

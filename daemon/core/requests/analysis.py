@@ -20,11 +20,11 @@ from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
 from desdaemon.core.threads import ThreadPool, begin
-from desdaemon.engine.limits import MAX_LEVEL, level_limits
+from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.errors import lacking
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
-from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL, Selectivity
 from desdaemon.protocol.wire.messages import RequestError
 
 from .analysis_cache import AnalysisCache
