@@ -11,8 +11,15 @@ MOST_COMPLAINTS = 10
 """The complaints about a file that are told; others are counted."""
 
 
-_WITHOUT_MEMORY = ("failed to map segment", "can't start new thread")
-"""Texts of errors of other kinds, of the loader of libraries and of threads, for too little memory."""
+_WITHOUT_MEMORY = (
+    "failed to map segment",
+    "can't start new thread",
+    "without exception set",
+    "without setting an exception",
+)
+"""Texts of errors of other kinds for too little memory: of the loader of libraries, of threads, and of the interpreter
+where it lost a `MemoryError` of its own, as CPython 3.11's `compile` does.
+"""
 
 
 class BadInput(ValueError):

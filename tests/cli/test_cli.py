@@ -329,6 +329,7 @@ def test_a_stream_closed_by_the_caller_is_told(protocol: str, closed: str) -> No
     ("error", "said"),
     [
         (ImportError("x.so: failed to map segment from shared object"), f"{os.strerror(errno.ENOMEM)}: try later"),
+        (SystemError("error return without exception set"), f"{os.strerror(errno.ENOMEM)}: try later"),
         (RuntimeError("can't start new thread"), f"{os.strerror(errno.ENOMEM)}: try later"),
         (MemoryError(), f"{os.strerror(errno.ENOMEM)}: try later"),
         (OSError(errno.EMFILE, "x", "module.py"), f"{os.strerror(errno.EMFILE)}: try later"),
