@@ -52,10 +52,10 @@ def read(args: Data) -> Data:
     else:
         data = args.get("text", "").encode("utf-8", "replace")
     complaints: list[str] = []
-    games = parse_pasted(data, Path(args.get("name", "")).name, complaints.append)
+    games = parse_pasted(data, Path(args.get("name", "")).name, complaints.append, MOST_GAMES)
     if complaints and not games:
         raise BadInput(complaints[0])
-    return {"games": [_as_data(game) for game in games[:MOST_GAMES]], "complaints": complaints[:100]}
+    return {"games": [_as_data(game) for game in games], "complaints": complaints[:100]}
 
 
 def _as_data(game: FileGame) -> Data:

@@ -1,18 +1,22 @@
-"""The programs that `python tests/lab storm` runs beside the server: packed bombs, hostile game servers and sites, a
-watched folder with links and pipes, floods of connections to the board's gateway.
+"""The programs that `python tests/lab storm` runs beside the server: packed bombs to each of their doors, hostile game
+servers and sites, a watched folder with links and pipes, floods of connections to the board's gateway.
 
 Each act says beforehand how the program must end and how much memory it may take; what it does otherwise is a fault.
 """
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import bz2
 import contextlib
 import gzip
 import http.client
+import json
 import lzma
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -25,6 +29,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
 from desdaemon.clients.bench.daemon import PROGRAM
 from desdaemon.protocol.system import platform
@@ -40,6 +48,8 @@ _STOPPED = (0, 1, -signal.SIGTERM)
 """The statuses of a program that a signal ends, perhaps while it still starts."""
 _BOMB_PARTS, _BOMB_PART = 200, 1 << 20
 """Bombs of 200 MiB are packed parts in a row: packing them whole takes minutes, and memory that a child begins with."""
+_LARGEST_FILE = 190_000
+"""Bytes of a file that a page can send in one frame."""
 _SECRET = b"secret-word\n"
 _GREETINGS = (
     b"",
@@ -60,6 +70,7 @@ class Programs:
         (folder / "token").write_bytes(_SECRET)
         (folder / "token").chmod(0o600)
         self._bombs = _bombs(folder)
+        self._small_bombs = [*_dense_bombs(), *(bomb.read_bytes() for bomb in self._bombs)]
         self._board: _WatchedBoard | None = None
         self._seconds, self._end = seconds, 0.0
 
@@ -69,7 +80,10 @@ class Programs:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
             self._end = time.monotonic() + self._seconds
-            acts = (self.unpack_bombs, self.serve_ggs, self.serve_bots, self.watch, self.flood_the_board)
+            acts = (
+                *(self.unpack_bombs, self.upload_bombs, self.ask_with_bombs, self.tell_models_bombs),
+                *(self.serve_ggs, self.serve_bots, self.watch, self.flood_the_board),
+            )
             threads = [threading.Thread(target=self._repeat, args=(act,)) for act in acts]
             for thread in threads:
                 thread.start()
@@ -96,14 +110,16 @@ class Programs:
         sys.stderr.write(f"lab programs: {what}\n")
         sys.stderr.flush()
 
-    def _ended(self, name: str, arguments: list[str], stop_s: float, statuses: tuple[int, ...]) -> None:
-        """Run a program. If it still runs after ``stop_s`` seconds it gets a signal. It must end in time, with one of
-        these statuses, no traceback, and no more memory than `_MOST_MB`.
+    def _ended(
+        self, name: str, arguments: list[str], stop_s: float, statuses: tuple[int, ...], told: bytes = b""
+    ) -> None:
+        """Run a program that is ``told`` something. If it still runs after ``stop_s`` seconds it gets a signal. It must
+        end in time, with one of these statuses, no traceback, and no more memory than `_MOST_MB`.
         """
-        with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(
-                [*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self._folder
-            )
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as input:
+            input.write(told)
+            input.seek(0)
+            process = subprocess.Popen([*PROGRAM, *arguments], stdin=input, stdout=said, stderr=said, cwd=self._folder)
             self._running.add(process)
             try:
                 began = time.monotonic()
@@ -142,6 +158,41 @@ class Programs:
         )
         arguments = dice.choice(ways)
         self._ended(f"a bomb to {arguments[0]}", arguments, _SLOW_S, (1,))
+
+    def upload_bombs(self, dice: random.Random) -> None:
+        """Such files dropped at the board, and ones that unpack to just as much as it reads."""
+        assert self._board
+        bomb = dice.choice(self._small_bombs)[:_LARGEST_FILE]
+        name = dice.choice(("", "x.txt", "x.pgn", "x.sgf", "x.ggf", "x.wtb", "x.json", "x.txt.gz"))
+        answer = self._board.ask("web.read", {"name": name, "data": base64.b64encode(bomb).decode()})
+        self.counts["bombs that the board read or refused"] += 1
+        if answer["type"] == "error" and answer["error"]["code"] != "bad_request":
+            self._fault(f"a bomb called {name!r} at the board: {answer}")
+        self._board_answers()
+
+    def ask_with_bombs(self, dice: random.Random) -> None:
+        """Such files as the body or the address of a question over HTTP, said to be packed."""
+        assert self._board
+        bomb = dice.choice(self._small_bombs)
+        long = "?moves=" + base64.b64encode(bomb).decode()[: dice.randrange(20_000)]
+        for method, address, body in (("GET", "", bomb), ("POST", "", bomb), ("PUT", "", bomb[:9]), ("GET", long, b"")):
+            packing = dice.choice(("gzip", "deflate", "br", "identity"))
+            status = self._board.status(method, f"/api/v1/position{address}", body, packing)
+            if status and not 400 <= status < 500:
+                self._fault(f"the board answered a packed {method} with {status}")
+        if (status := self._board.status("GET", "/api/v1/position?moves=f5", b"", "")) not in (200, 404, 429, 503):
+            self._fault(f"the board answered a question with {status}")
+
+    def tell_models_bombs(self, dice: random.Random) -> None:
+        """Such files, deep and long JSON and long lines as what a language model says."""
+        bomb = dice.choice(self._small_bombs)
+        lines = (
+            *(bomb[:1_000_000], b"[" * 1_000_000, b'{"a":' * 200_000, b'"' + b"x" * 3_000_000, b"9" * 1_000_000),
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"legal_moves","arguments":{"moves":"%b"}}}'
+            % base64.b64encode(bomb),
+        )
+        told = b"\n".join(dice.choices(lines, k=5)) + b"\n"
+        self._ended("mcp", ["mcp", self._endpoint], _SLOW_S, (0,), told)
 
     def serve_ggs(self, dice: random.Random) -> None:
         """A game server that says nothing, nonsense or too much, that does not read, or that hangs up."""
@@ -210,7 +261,7 @@ class _WatchedBoard:
         (watched / "game-5.html").mkdir()
         with (watched / "game-4.html").open("wb") as hole:
             hole.truncate(8 << 30)
-        arguments = ["web", "--no-browser", "--listen", ":0", "--watch", str(watched), endpoint]
+        arguments = ["web", "--no-browser", "--listen", ":0", "--api", "--watch", str(watched), endpoint]
         self.process = subprocess.Popen([*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self.process.stdout
         address = self.process.stdout.readline().decode().strip()
@@ -241,6 +292,47 @@ class _WatchedBoard:
             return answer.status, answer.read(1 << 20)
         finally:
             connection.close()
+
+    def status(self, method: str, path: str, body: bytes, packing: str) -> int:
+        """Return the status of a request without a cookie whose body is packed like this; 0 where it is cut off."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_SLOW_S)
+        try:
+            headers = {"Content-Encoding": packing} if packing else {}
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request(method, path, body or None, headers)
+                return connection.getresponse().status
+            return 0
+        finally:
+            connection.close()
+
+    def ask(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request of the board's page."""
+        page = re.search(rb'"page" content="(\w+)"', self.get("/")[1])
+        assert page
+
+        async def answer() -> dict[str, Any]:
+            address = f"ws://127.0.0.1:{self.port}/socket?page={page[1].decode()}"
+            headers = {"Cookie": self._cookie, "Origin": f"http://127.0.0.1:{self.port}"}
+            socket = await websocket_connect(HTTPRequest(address, headers=headers, connect_timeout=_SLOW_S))
+            try:
+                await socket.read_message()
+                await socket.write_message(json.dumps({"v": 1, "id": 1, "op": op, "args": args}))
+                while frame := await socket.read_message():
+                    message: dict[str, Any] = json.loads(frame)
+                    if message.get("id") == 1:
+                        return message
+                return {"type": "error", "error": {"code": f"closed: {socket.close_code} {socket.close_reason}"}}
+            finally:
+                socket.close()
+
+        return asyncio.run(asyncio.wait_for(answer(), _SLOW_S))
+
+
+def _dense_bombs() -> Iterator[bytes]:
+    """Small files that hold as much as a reader unpacks of so many bytes, some MiB."""
+    for content in (b"f5\n", b"\n", b"x\n", b'{"moves":"f5"}\n', b"[", b'"', b"(;GM[2]B[f5])\n", b"1. f5 *\n\n", b"\0"):
+        noise = base64.b16encode(random.Random(content).randbytes(60_000)) + b"\n"
+        yield gzip.compress(noise + content * (3_900_000 // len(content)))
 
 
 def _bombs(folder: Path) -> list[Path]:
