@@ -250,7 +250,8 @@ Message = (
     Prompt | Ready | Service | Request | ServerMatch | ServerBoard | BoardEnd | Stored | Records | Complaint | Words
 )
 
-_ID = re.compile(r"\.\d{1,9}(?:\.\d)?", re.ASCII)
+_ID = re.compile(r"\.\d{1,9}(?:\.[01])?", re.ASCII)
+"""Of a match, or of a board; those of a pair are 0 and 1."""
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _TYPE = re.compile(r"(s?)(\d{1,2})((?:[bwka]|r\d{1,2})*)", re.ASCII)
 _FLAG = re.compile(r"[bwka]|r\d+", re.ASCII)

@@ -8,7 +8,7 @@ are in ms.
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from desdaemon.clients.ggs import lines as ggs
 from desdaemon.protocol.othello.notation import Position, move_text
@@ -23,6 +23,8 @@ LOGIN_S = 60.0
 """Seconds that the server may take to ask for login and password, and then again to let the player in."""
 _MOST_SAID = 500
 """Most characters of the server's words in the message about a login."""
+_MOST_BOARDS = 16
+"""Most boards and matches of this player's own at a time: for one more the oldest is forgotten."""
 _MOST_RESUMED = 10
 """Most adjourned matches that are asked for at once."""
 _OUTSIDE, _ENTERED, _WELCOMED, _ONLINE = range(4)
@@ -31,6 +33,8 @@ _OUTSIDE, _ENTERED, _WELCOMED, _ONLINE = range(4)
 _FLAG_MS = 1_000.0
 """A clock that rises by more than this beyond its increment, in ms, was extended, because its player was out of time.
 """
+
+_T = TypeVar("_T")
 
 
 class AcceptRules(NamedTuple):
@@ -147,9 +151,10 @@ class _OwnBoard:
         self.position: Position | None = None
         self.searching = False
         self.score = 0.0
-        self.clocks: dict[str, ggs.ServerClock] = {}
-        self.late: set[str] = set()
-        """Names of those who have been out of time."""
+        self.clocks: dict[bool, ggs.ServerClock] = {}
+        """Of Black (True) and White, as is ``late``."""
+        self.late: set[bool] = set()
+        """Who has been out of time."""
 
 
 class Player:
@@ -159,7 +164,8 @@ class Player:
         self._login, self._password, self._rules, self._wishes = login, password, rules, wishes
         self._name = login.casefold()
         self._games: dict[str, _OwnBoard] = {}
-        self._matches: set[str] = set()
+        self._matches: dict[str, None] = {}
+        """Matches that have begun, the oldest first."""
         self._failures = 0
         self._admitted = False
         """Whether the server has let this player in, with this password, once."""
@@ -342,7 +348,7 @@ class Player:
         if match.id not in self._matches:
             # It was given up before it began.
             return instructions
-        self._matches.remove(match.id)
+        del self._matches[match.id]
         self._played += won is not None
         if self._wishes.records and match.archive and won is not None:
             self._records += 1
@@ -355,7 +361,8 @@ class Player:
     def _begin(self, match: str, type: ggs.GameType) -> list[Instruction]:
         if match in self._matches:
             return []
-        self._matches.add(match)
+        _make_room(self._matches)
+        self._matches[match] = None
         self._asked = ""
         instructions: list[Instruction] = [Send(ggs.open_line(0))]
         if not type.playable:
@@ -396,8 +403,10 @@ class Player:
         place = self._place(names)
         if place is None:
             return [Show(_line(board))]
+        forgotten = [] if board.id in self._games else _make_room(self._games)
         game = self._games.setdefault(board.id, _OwnBoard())
-        instructions: list[Instruction] = [Show(_line(board)), *self._flags(game, board)]
+        instructions: list[Instruction] = [StopSearch(id) for id, old in forgotten if old.searching]
+        instructions += [Show(_line(board)), *self._flags(game, board)]
         if board.joined:
             instructions += self._begin(board.id.rpartition(".")[0] or board.id, board.type)
         if not board.type.playable:
@@ -422,12 +431,12 @@ class Player:
         """
         instructions: list[Instruction] = []
         for side in board.sides:
-            old = game.clocks.get(side.name)
+            old = game.clocks.get(side.black)
             overtime = old and (side.clock.main <= 0 or side.clock.main > old.main + old.increment + _FLAG_MS)
-            if overtime and side.name not in game.late:
-                game.late.add(side.name)
+            if overtime and side.black not in game.late:
+                game.late.add(side.black)
                 instructions.append(Show(f"{board.id}: {side.name} was out of time and can no longer win", ours=True))
-            game.clocks[side.name] = side.clock
+            game.clocks[side.black] = side.clock
         return instructions
 
     def found(self, answer: Answer) -> list[Instruction]:
@@ -443,6 +452,12 @@ class Player:
         if self._wishes.tell:
             instructions.append(Send(f"tell {answer.game} {answer.told}"))
         return instructions
+
+
+def _make_room(own: dict[str, _T]) -> list[tuple[str, _T]]:
+    """Forget the oldest of a player's boards or matches if there is no room for one more; return it with its name."""
+    oldest = next(iter(own)) if len(own) >= _MOST_BOARDS else None
+    return [] if oldest is None else [(oldest, own.pop(oldest))]
 
 
 def _line(board: ggs.ServerBoard) -> str:

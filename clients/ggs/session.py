@@ -151,6 +151,8 @@ class ServerSession:
             while data := await reader.read(1 << 12):
                 self._hear(call, blocks.feed(data))
                 await self._events.join()
+                # Neither waits where much has come and none of it is a block.
+                await asyncio.sleep(0)
             self._hear(call, blocks.end())
             failure = _CLOSED
         except Exception as error:

@@ -308,6 +308,29 @@ def test_a_clock_that_rises_or_stands_at_zero_tells_once_of_a_time_out(
     assert late == ([] if told is None else [(told, "alice"), (told, "bob")])
 
 
+@pytest.mark.parametrize("kind", ["boards", "matches"])
+def test_of_any_number_of_own_boards_the_newest_are_played(kind: str) -> None:
+    """A server may begin as many as it likes: each is a search."""
+    player, searching, shown = online(), set[str](), 0
+    for number in range(300):
+        message = board(id=f".{number}") if kind == "boards" else match(id=f".{number}")
+        for instruction in player.told(message, 0):
+            searching |= {instruction.game} if isinstance(instruction, StartSearch) else set()
+            searching -= {instruction.game} if isinstance(instruction, StopSearch) else set()
+            shown += isinstance(instruction, Show)
+    assert shown == 300
+    assert (len(player._games), len(player._matches)) == ((16, 0) if kind == "boards" else (0, 16))
+    assert searching == ({f".{number}" for number in range(284, 300)} if kind == "boards" else set())
+
+
+def test_an_opponent_whose_name_changes_fills_no_memory() -> None:
+    player = online()
+    for number in range(100):
+        sides = board().sides
+        player.told(board(sides=(sides[0], sides[1]._replace(name=f"bob{number}"))), 0)
+    assert len(player._games[".5"].clocks) == 2
+
+
 def test_records_are_asked_for_and_saved() -> None:
     player = online(wishes=Wishes(records=True, matches=1))
     player.told(match(), 0)
