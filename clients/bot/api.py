@@ -237,7 +237,8 @@ class Api:
             if self._closing.is_set():
                 raise InterruptedError from None
             raise _Later(0, str(error) or type(error).__name__) from None
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, OverflowError):
+            # A chunk may be of any size.
             raise _Later(0, "an answer that is not a JSON object") from None
         finally:
             connection.close()

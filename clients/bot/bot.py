@@ -66,6 +66,8 @@ _WAITING = 100
 _ERRANDS = 16
 """Challenges whose answers wait to be sent; those beyond are not answered."""
 
+_LONGEST_ID = 40
+
 _FIRST_STATE_S = 120.0
 """Seconds for the first state of a game."""
 _NEWS_S = 600.0
@@ -190,7 +192,7 @@ class Bot:
         account, the upgrade or the stream; `InterruptedError` once the event ``closing`` of `Api` is set.
         """
         account = self._api.get("/api/account")
-        self._account = str(account.get("id", ""))
+        self._account = str(account.get("id", ""))[:_LONGEST_ID]
         if account.get("title") != "BOT":
             if not upgrade:
                 raise BadInput(f"{quoted(self._account)} is not a bot's account: --upgrade makes it one, for good")

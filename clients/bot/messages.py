@@ -36,6 +36,11 @@ _MOVE = re.compile(r"P@([a-h][1-8])")
 _PASS = re.compile(r"([a-h][1-8])\1")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
+_MOST_MOVES = 200
+"""Most moves of a game: 60, the passes between them, and some at the end."""
+_LONGEST_NAME = 100
+"""Most characters of a player's name or of a status."""
+
 _SIDES = {"p1": "black", "p2": "white"}
 """The sides, by the site's words for the players who move first and second."""
 
@@ -81,10 +86,10 @@ class Challenge(NamedTuple):
             variant = str(data["variant"]["key"])
             return cls(
                 site_id(data["id"]),
-                str(who["id"] or "").lower(),
+                site_id(who["id"]).lower() if who["id"] else "",
                 who.get("title") == "BOT",
                 variant,
-                data["rated"] is True,
+                data["rated"] is not False,
                 clock,
                 _is_start(data.get("initialFen")),
             )
@@ -120,7 +125,8 @@ class Rules(NamedTuple):
             return "timeControl"
         if challenge.clock[0] < self.least_s:
             return "tooFast"
-        return "tooSlow" if challenge.clock[0] > self.most_s else ""
+        # What is no number is in no range.
+        return "" if challenge.clock[0] <= self.most_s else "tooSlow"
 
 
 class Seeking(NamedTuple):
@@ -217,7 +223,7 @@ class GameTable:
             raise BadInput("a game without its state")
         self._play(str(state.get("moves", "")))
         status = state.get("status") or PLAYING[-1]
-        status = str(status.get("name", "") if isinstance(status, Mapping) else status)
+        status = str(status.get("name", "") if isinstance(status, Mapping) else status)[:_LONGEST_NAME]
         if status not in PLAYING:
             return Over(self._record, status, _SIDES.get(str(state.get("winner")), ""))
         times = _ms(state.get("wtime", 0)), _ms(state.get("btime", 0))
@@ -265,12 +271,15 @@ class GameTable:
         if not isinstance(player, Mapping):
             return "", ""
         identity = str(player.get("id", ""))
-        return identity.lower(), plain_name(str(player.get("name", identity)))
+        return identity.lower(), plain_name(str(player.get("name", identity))[:_LONGEST_NAME])
 
     def _play(self, text: str) -> None:
         """Note the moves in the site's text. Raises `BadInput` for text that is no move and for an illegal move."""
         position, moves = START, []
-        words = text.split()
+        words = text.split(maxsplit=_MOST_MOVES)
+        if len(words) > _MOST_MOVES:
+            # Passes after the end would keep it for ever.
+            raise BadInput(f"more than {_MOST_MOVES} moves")
         for number, word in enumerate(words, 1):
             over = position.over
             if _PASS.fullmatch(word) and not position.moves:

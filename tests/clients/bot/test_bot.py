@@ -607,6 +607,14 @@ def test_an_answer_that_never_ends_is_not_waited_for(text: bytes, monkeypatch: p
         client.post("/api/challenge/one/decline")
 
 
+@pytest.mark.parametrize("size", [b"f" * 16, b"-5", b"zz", b"1" * 70_000])
+def test_a_chunk_of_an_impossible_size_breaks_its_stream_off(size: bytes) -> None:
+    """It ends neither the bot nor the game."""
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b'\r\n{"type": 1}\n'
+    with speaking(iter([answer])) as client, pytest.raises(api._Later):
+        next(client._stream("/api/stream/event"))
+
+
 @pytest.mark.parametrize("line", [b"\n", b'{"type": "chatLine"}\n'])
 def test_a_game_without_news_is_given_up(line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its stream may be as alive as it likes."""

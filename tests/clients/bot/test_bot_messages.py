@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -39,10 +40,12 @@ BOT = {"id": "deep", "name": "Deep", "title": "BOT"}
         (Rules(people=True), {"variant": {"key": "antiflipello"}}, "variant"),
         (Rules(people=True), {"variant": {"key": "standard"}}, "variant"),
         (Rules(people=True), {"rated": True}, "casual"),
+        *((Rules(people=True), {"rated": strange}, "casual") for strange in (None, "true", 1, 0, {}, [])),
         (Rules(people=True, rated=True), {"rated": True}, ""),
         (Rules(people=True), {"timeControl": {"type": "unlimited"}}, "timeControl"),
         (Rules(people=True), {"timeControl": {"type": "clock", "limit": 15, "increment": 0}}, "tooFast"),
         (Rules(people=True), {"timeControl": {"type": "clock", "limit": 7200, "increment": 0}}, "tooSlow"),
+        (Rules(people=True), {"timeControl": {"type": "clock", "limit": math.nan, "increment": 0}}, "tooSlow"),
         (Rules(people=True), {"timeControl": {"type": "correspondence", "daysPerTurn": 3}}, "timeControl"),
         (Rules(people=True), {"initialFen": f"{SITE_START}[PPpp] w - - 0 1"}, ""),
         (Rules(people=True), {"initialFen": None}, ""),
@@ -61,6 +64,12 @@ def test_challenges_are_answered_by_the_rules(rules: Rules, changes: dict[str, o
 def test_a_challenge_without_a_field_is_told(missing: str) -> None:
     with pytest.raises(BadInput):
         Challenge.read({name: value for name, value in CHALLENGE.items() if name != missing})
+
+
+@pytest.mark.parametrize("name", [5, True, ["ann"], {"id": "ann"}, "ann\n", "\ud800", "x" * 33])
+def test_a_challenger_whose_name_is_none_is_told(name: object) -> None:
+    with pytest.raises(BadInput):
+        Challenge.read({**CHALLENGE, "challenger": {"id": name, "title": None}})
 
 
 def test_a_challenge_with_an_endless_clock_is_told() -> None:
@@ -240,6 +249,8 @@ def test_strange_values_are_reported(data: st.DataObject, value: object) -> None
         full("P@a1"),
         full("P@f4 nonsense"),
         full("f4"),
+        full("P@f4 P@d3 " + "c3c3 " * 200),
+        full("x " * 500_000),
         full("P@f5"),
         full("P@f4 c3c3"),
         {**full(""), "white": {"id": "thebot"}, "black": {"id": "ann"}, "p1": None, "p2": None},
@@ -254,6 +265,15 @@ def test_strange_values_are_reported(data: st.DataObject, value: object) -> None
 def test_a_game_that_cannot_be_followed_is_told(message: dict[str, object]) -> None:
     with pytest.raises(BadInput):
         GameTable("thebot").hear(message)
+
+
+def test_words_of_the_site_are_cut() -> None:
+    """They are shown, and stand in files of games."""
+    over_long = {**state(""), "status": "y" * 10**6}
+    long = {**full(""), "p2": {"id": "ann", "name": "x" * 10**6}, "state": over_long}
+    over = GameTable("thebot").hear(long)
+    assert isinstance(over, Over)
+    assert {len(over.record.white), len(over.status)} == {100}
 
 
 def test_a_game_without_a_clock_and_a_status_with_its_number_are_followed() -> None:
