@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT
+from checkout import IMPORT, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_tables import cell
@@ -85,6 +85,43 @@ def test_the_outbox_has_an_end() -> None:
 def test_anything_may_be_pasted(data: bytes) -> None:
     with contextlib.suppress(BadInput):
         parse_pasted(data, "x", lambda line: None)
+
+
+def test_of_pasted_games_and_complaints_so_many_are_read() -> None:
+    complaints: list[str] = []
+    assert len(parse_pasted(b"f5\nx\n" * 9, "x.txt", complaints.append, 5)) == 5
+    assert len(complaints) == 4
+    assert len(parse_pasted(b"f5\n" + b"x\n" * 9, "x.txt", complaints.append, 5)) == 1
+    assert len(complaints) == 9
+
+
+DROPPED = f"""{IMPORT}
+import base64, gzip, random, resource
+from desdaemon.clients.web.games import read
+from desdaemon.protocol.errors import BadInput
+resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+noise = base64.b16encode(random.Random(1).randbytes(70_000))
+for content in (b"f5\\n", b"x\\n", b"["):
+    for size in (4_000_000, 5_000_000):
+        text = noise + b"\\n" + content * ((size - 140_000) // len(content))
+        try:
+            found = read({{"name": "x.txt", "data": base64.b64encode(gzip.compress(text)).decode()}})
+            print(len(found["games"]), len(found["complaints"]))
+        except BadInput as error:
+            print(error)
+"""
+
+
+@pytest.mark.posix
+def test_a_dropped_file_that_unpacks_to_much_takes_little_memory() -> None:
+    """Small files that hold sixty times as much, in an address space of 300 MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 6, done.stderr
+    assert lines[0] == "5000 1"
+    assert all("more than 4194304 bytes when unpacked" in line for line in lines[1::2])
 
 
 def checked(op: str, args: dict[str, Any]) -> dict[str, Any]:
