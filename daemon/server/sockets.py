@@ -77,7 +77,7 @@ class Sockets:
         """All connections that are not closed."""
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
         """For each acceptor its connections for events whose handshake is over."""
-        self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.monotonic)
+        self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.perf_counter)
         self._dirty: dict[ServedConnection, None] = {}
         """Connections that may have something to send now, in a dict for its order."""
         self._events = ByteTotal()
@@ -164,7 +164,7 @@ class Sockets:
                 self._tidy()
                 self._chores()
                 self._flush()
-            self._health.longest_turn_s = max(self._health.longest_turn_s, time.monotonic() - self.poller.woke)
+            self._health.longest_turn_s = max(self._health.longest_turn_s, time.perf_counter() - self.poller.woke)
         except Exception:
             self._health.mistake("loop")
 
@@ -285,7 +285,8 @@ class Sockets:
 
     def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
         """Carry out up to ``quantum`` messages of a connection, but begin none after the first once ``until`` has come
-        (`time.monotonic`). If it has more, queue it for its next turn; close it if it has ended or broken the protocol.
+        (`time.perf_counter`). If it has more, queue it for its next turn; close it if it has ended or broken the
+        protocol.
         """
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # Messages that the peer sent just before it left may still be in the system's buffer.
@@ -330,7 +331,7 @@ class Sockets:
             elif conversation.open and connection in self._newcomers:
                 self._welcome(connection)
                 return
-            if connection.closed or time.monotonic() >= until:
+            if connection.closed or time.perf_counter() >= until:
                 return
 
     def _welcome(self, connection: ServedConnection) -> None:

@@ -70,7 +70,7 @@ class Compiling:
     def __init__(self, name: str) -> None:
         self._name = name.replace("-", " ")
         self._line = ProgressLine(wanted=not redirected() and not _sparse)
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
         self._done, self._total, self._part = 0, 0, ""
         self._reported = False
         self._over = threading.Event()
@@ -95,7 +95,7 @@ class Compiling:
 
     @property
     def _seconds(self) -> int:
-        return round(time.monotonic() - self._begun)
+        return round(time.perf_counter() - self._begun)
 
     def _follow(self) -> None:
         if self._over.wait(AFTER_S):

@@ -185,7 +185,7 @@ class ElapsedTime:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._begun = time.monotonic()
+        self._begun = time.perf_counter()
         self._lock = threading.Lock()
         self._line = ProgressLine()
         self._over = threading.Event()
@@ -203,12 +203,12 @@ class ElapsedTime:
     def pause(self) -> None:
         """Clear the line and count from 0 again. Call this before an answer is printed."""
         with self._lock:
-            self._begun = time.monotonic()
+            self._begun = time.perf_counter()
             self._line.clear()
 
     def _count(self) -> None:
         while not self._over.wait(TERMINAL_S):
             with self._lock:
-                seconds = time.monotonic() - self._begun
+                seconds = time.perf_counter() - self._begun
                 if seconds >= AFTER_S and not self._over.is_set():
                     self._line.show(f"{self._what}: {seconds:.0f} s")

@@ -75,7 +75,8 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(
     make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead_s = 0.0
-    monkeypatch.setattr(sockets, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s))
+    later = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s, perf_counter=time.perf_counter)
+    monkeypatch.setattr(sockets, "time", later)
     loop = make(grace_s=3600)
     with RawPeer(loop.ipc).greet() as peer:
         peer.send(request(1, "analyze", **ENDLESS))

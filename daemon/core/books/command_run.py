@@ -135,17 +135,17 @@ class BookCommandRun(NamedTuple):
         searches = Searches(weights=weights, on_search=on_search)
         job.on_cancel(searches.stop)
 
-        earlier_effort, begun = job.effort, time.monotonic()
+        earlier_effort, begun = job.effort, time.perf_counter()
         if "nodes" in job.budget:
             searches.most_nodes = job.budget["nodes"] - int(earlier_effort.nodes)
         if "time" in job.budget:
-            searches.deadline = begun + job.budget["time"] - earlier_effort.time
+            searches.deadline = time.monotonic() + (job.budget["time"] - earlier_effort.time)
 
         def on_progress(report: CommandProgress) -> bool:
             pool = reference()
             job.step, job.round = report.step, report.round
             job.effort = Effort(
-                earlier_effort.time + time.monotonic() - begun,
+                earlier_effort.time + time.perf_counter() - begun,
                 earlier_effort.nodes + searches.nodes + (pool.nodes_elsewhere if pool else 0),
                 earlier_effort.searches + report.searches,
                 report.positions - (job.first or 0),

@@ -121,7 +121,7 @@ class BookJob:
         self._lock = threading.Lock()
         self._watchers: list[Callable[[BookJob], None]] = []
         self._cancellers: list[Callable[[], None]] = []
-        self._phases = PhaseProgress(time.monotonic())
+        self._phases = PhaseProgress(time.perf_counter())
 
     # For the clients that asked for the job
 
@@ -185,7 +185,7 @@ class BookJob:
         Returns whether to go on: False after a cancel and once the time or the nodes of the budget are spent. What its
         positions need is still done.
         """
-        notices = self._phases.step(phase, done, total, time.monotonic())
+        notices = self._phases.step(phase, done, total, time.perf_counter())
         spent = round(self.budget_spent, 4)
         self.progress = JobState(
             self.id,
@@ -211,7 +211,7 @@ class BookJob:
         """Do the job's work on this thread, unless it was cancelled before, and end the job. An exception of the work
         fails the job; an exception of a watcher is raised.
         """
-        begun = time.monotonic()
+        begun = time.perf_counter()
         self.state = RUNNING
         state = DONE
         try:
@@ -228,7 +228,7 @@ class BookJob:
             self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
         if "positions" in self.result:
             self.progress = self.progress._replace(positions=self.result["positions"])
-        self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
+        self.result.setdefault("time_s", round(time.perf_counter() - begun, 3))
         self.result.setdefault("job", self.id)
         self.end(state)
 

@@ -78,7 +78,7 @@ class Looks:
         """Drop cached replies and grades after the end of a job or a change of the book; during a job, replies every
         `WHILE_CHANGING_S` and grades when that costs little (`GRADING_SHARE`).
         """
-        stamp, now = (self._books.book, self._jobs.ended), time.monotonic()
+        stamp, now = (self._books.book, self._jobs.ended), time.perf_counter()
         changing = self._jobs.active and now >= self._until
         if stamp == self._stamp and not changing:
             return
@@ -113,7 +113,7 @@ class Looks:
 
         book = self._books.needed()
         grades = self._grades
-        begun = time.monotonic()
+        begun = time.perf_counter()
         if grades is None or grades.book is not book:
             grades = self._grades = Grades(book)
             self._graded_until = begun
@@ -124,7 +124,7 @@ class Looks:
                 data["children"] = [child_data(child) for child in moves if child.kind]
             return data
         finally:
-            self._graded_until += GRADING_SHARE * (time.monotonic() - begun)
+            self._graded_until += GRADING_SHARE * (time.perf_counter() - begun)
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
         """Return the reply about a position, which may take seconds. Only for the thread of slow look-ups."""

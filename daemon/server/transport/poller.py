@@ -140,7 +140,7 @@ class Poller:
         self._readiness = readiness
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
-        """`time.monotonic` at the end of the last wait, 0 during a wait. Other threads may read it."""
+        """`time.perf_counter` at the end of the last wait, 0 during a wait. Other threads may read it."""
 
     def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
         """Watch a descriptor, and call ``handler`` with its events. For a mask of 0 see `LEFT`."""
@@ -161,7 +161,7 @@ class Poller:
         handlers = self._handlers
         self.woke = 0.0
         events = self._readiness.wait(seconds)
-        self.woke = time.monotonic()
+        self.woke = time.perf_counter()
         ready = [(descriptor, handlers[descriptor], mask) for descriptor, mask in events if descriptor in handlers]
         for descriptor, handler, mask in ready:
             if handlers.get(descriptor) is handler:
