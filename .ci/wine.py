@@ -32,7 +32,7 @@ LINUX = ["env", "XDG_CONFIG_HOME=none", str(Path(sys.executable).with_name("desd
 SITE = "Lib/site-packages"
 KILLS, SAVES = 20, 4
 PATIENCE_S = 300
-FOLDERS = "tests/protocol tests/book tests/engine tests/core tests/dialogue tests/guis"
+FOLDERS = "tests/protocol tests/book tests/engine tests/core tests/dialogue tests/guis tests/clients/gamefiles"
 SYSTEM_TESTS = (
     "tests/protocol/test_held_files.py tests/book/storage tests/core/test_file_arguments.py "
     "tests/dialogue/test_file_names.py tests/dialogue/test_kept_files.py tests/dialogue/test_stdio.py "
@@ -101,6 +101,19 @@ class Wine:
                 self.end()
             with contextlib.suppress(BrokenPipeError, ValueError):
                 process.communicate()
+
+    def pythons(self) -> list[str]:
+        """The command lines of the processes of Python that run in the prefix."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                ours = f"WINEPREFIX={self.folder / 'prefix'}".encode() in (process / "environ").read_bytes().split(
+                    b"\0"
+                )
+                line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                if ours and "python.exe" in line:
+                    found.append(line)
+        return found
 
     def end(self) -> None:
         """End what still runs in the prefix."""
@@ -434,6 +447,30 @@ def web(wine: Wine) -> None:
         raise Fault(f"no page:\n{page}")
 
 
+def parents(wine: Wine) -> None:
+    """A killed board and a killed supervisor of a server leave nothing that runs."""
+    shutil.rmtree(wine.work / "supervised", ignore_errors=True)
+    (wine.work / "supervised").mkdir()
+    place = f"127.0.0.1:{free_port()}"
+    supervised = ["serve", "--supervise", "--bind", f"tcp://{place}", "--data", "supervised", "-n", "1", "-l", "5"]
+    boards = [*wine.command("board.exe"), "--no-browser", "--listen", f"127.0.0.1:{free_port()}"]
+    for words, ready in ((boards, "http"), ([*wine.command(), *supervised], "listening")):
+        with wine.started(words) as parent:
+            assert parent.stdout is not None
+            for line in parent.stdout:
+                tell(line)
+                if ready in line:
+                    break
+            number = len(wine.pythons())
+            parent.kill()
+            end = time.monotonic() + PATIENCE_S
+            while (left := wine.pythons()) and time.monotonic() < end:
+                time.sleep(0.1)
+        tell(f"{number} processes of Python before the kill, {len(left)} after it")
+        if number < 2 or left:
+            raise Fault(f"{words}: {number} processes before the kill, left are {left}")
+
+
 def tests(wine: Wine) -> None:
     """What most depends on the system: files, streams, programs. Or what TESTS names, one after the other."""
     run_tests(wine, os.environ.get("TESTS", "").split() or [SYSTEM_TESTS])
@@ -505,7 +542,23 @@ def posix_tests(names: str) -> int:
 STEPS: dict[str, Callable[[Wine], None]] = {
     step.__name__.replace("_", "-"): step
     for step in (
-        *(prefix, starts, doctor, perft, solve, dialogues, drivers, xboard, book, killed, match, serve, web, tests),
+        *(
+            prefix,
+            starts,
+            doctor,
+            perft,
+            solve,
+            dialogues,
+            drivers,
+            xboard,
+            book,
+            killed,
+            match,
+            serve,
+            web,
+            parents,
+            tests,
+        ),
         tests_all,
     )
 }
