@@ -69,7 +69,7 @@ async def opened(browser: Browser, address: str, width: int, height: int, moves:
 async def analysed(tab: BrowserTab) -> None:
     """Analyse the game on the board, and wait for the hints."""
     await tab.evaluate("desdaemon.review.begin()")
-    await tab.until("!desdaemon.busy && !desdaemon.review.running")
+    await tab.until("!desdaemon.review.running")
     await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
 
 

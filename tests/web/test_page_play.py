@@ -320,7 +320,7 @@ def test_typed_moves_are_played_or_refused(visit: Visit) -> None:
             ("f5 x9", "f5 x9 is no move"),
             ("a1", "a1 is not legal"),
         ):
-            await tab.evaluate("desdaemon.tell('')")
+            await tab.evaluate("document.getElementById('notice').textContent = ''")
             await tab.evaluate(f"({typed})({text!r})")
             assert told in await tab.evaluate(NOTICE)
         assert await tab.evaluate("desdaemon.game.now.ply") == 0

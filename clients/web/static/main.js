@@ -30,6 +30,7 @@ import { Setup } from "./panes/setup.js";
 import { Board, told } from "./view/board.js";
 import { byId, press } from "./view/dom.js";
 import { listen } from "./view/keys.js";
+import { complain, tell } from "./view/notice.js";
 import { speak } from "./view/speak.js";
 import { choose, chosen, sideName, t } from "./view/texts.js";
 import { Hints } from "./engine/hints.js";
@@ -51,8 +52,6 @@ export class App {
     this.socket = new Socket();
     /** @type {Setup|null} */
     this.setup = null;
-    /** Whether another task has the engine, so that hints and play wait. */
-    this.busy = false;
     /** Whether the page shows what this daemon has: until then tabs and lines still appear. */
     this.greeted = false;
     /** @type {Map<string, Record<string, string[]>>} */
@@ -93,7 +92,7 @@ export class App {
     this.pane(this.preferences.get("pane"));
     this.refresh();
     this.socket.connect();
-    if (unreadable.size) this.tell(t("unreadable", { what: [...unreadable].join(", ") }));
+    if (unreadable.size) tell(t("unreadable", { what: [...unreadable].join(", ") }));
   }
 
   // State that outlives the page
@@ -178,7 +177,7 @@ export class App {
       const input = byId("typed-move");
       const moves = movesOf(input.value);
       const rest = input.value.toLowerCase().replace(/[a-h][1-8]|p[as]|\d+\.|[\s,.-]/g, "");
-      if (rest || !moves.length) this.tell(t("noMove", { text: input.value.trim() }));
+      if (rest || !moves.length) tell(t("noMove", { text: input.value.trim() }));
       else moves.every((move) => this.play(move));
       input.value = "";
     });
@@ -207,7 +206,7 @@ export class App {
     const turned = Board.flipped(now.cells, now.side, move);
     this.board.preview = null;
     if (!this.game.play(move)) {
-      this.tell(t("illegal", { move }));
+      tell(t("illegal", { move }));
       return false;
     }
     const parts = [t("played", { side: t(colour(now.side)), move, n: turned })];
@@ -232,7 +231,7 @@ export class App {
   putAside() {
     const { exercises, library, practice } = this.panes;
     if (!this.game.root.children.length || exercises.current || practice.run) return;
-    if (library.keepPresent()) this.tell(t("putAside"));
+    if (library.keepPresent()) tell(t("putAside"));
   }
 
   beginSetup() {
@@ -263,13 +262,12 @@ export class App {
 
   /** Start from a random opening. */
   async randomStart() {
-    if (this.busy) return;
     try {
       const { moves } = await this.socket.ask("web.start");
       this.putAside();
       this.game.open({ moves }, true);
     } catch (refusal) {
-      this.complain(refusal);
+      complain(refusal);
     }
   }
 
@@ -353,7 +351,7 @@ export class App {
     } catch (refusal) {
       const { code, passing } = /** @type {any} */ (refusal);
       if (code === "connection_lost") return;
-      this.complain(refusal);
+      complain(refusal);
       if (passing) setTimeout(() => this.socket.connected && !this.greeted && this.connection(true), AGAIN_MS);
     }
   }
@@ -489,23 +487,6 @@ export class App {
   chip(text, kind) {
     byId("connection").textContent = text;
     byId("connection").className = `chip ${kind}`;
-  }
-
-  /** Show a message of one line for eight seconds, in place of the one before; "" shows none. @param {string} text */
-  tell(text) {
-    byId("notice").textContent = text;
-    byId("notice").hidden = !text;
-    clearTimeout(this.noticeTimer);
-    this.noticeTimer = setTimeout(() => (byId("notice").hidden = true), 8000);
-  }
-
-  /** @type {ReturnType<typeof setTimeout>|undefined} */
-  noticeTimer;
-
-  /** @param {any} refusal */
-  complain(refusal) {
-    if (refusal.code === "cancelled") return;
-    this.tell(refusal.code && refusal.code !== "bad_request" ? `${refusal.code}: ${refusal.message}` : refusal.message);
   }
 }
 

@@ -1,6 +1,7 @@
 // Hints: an analysis of the position on the board, all legal moves, deeper and deeper.
 
 import { legalMoves } from "../model/rules.js";
+import { complain } from "../view/notice.js";
 
 /** Milliseconds between two partials; the first one comes with the search's first iteration. */
 const PARTIAL_MS = 40;
@@ -33,15 +34,14 @@ export class Hints {
     if (this.key !== this.app.game.key()) this.begin();
   }
 
-  /** Analyse the position on the board in place of the one before; none while hints are off, the page is hidden or
-   * another task has the engine. */
+  /** Analyse the position on the board in place of the one before; none while hints are off or the page is hidden. */
   begin() {
     this.stop();
     const { app } = this;
     const { game } = app;
     this.settled = false;
     const count = legalMoves(game.now.cells, game.now.side).length;
-    if (!app.preferences.get("hints") || !count || document.hidden || app.busy) return;
+    if (!app.preferences.get("hints") || !count || document.hidden) return;
     const key = (this.key = game.key());
     const effort = app.preferences.get("endless") ? { until: "cancelled" } : { level: app.preferences.get("level") };
     const asked = app.socket.ask(
@@ -62,7 +62,7 @@ export class Hints {
       (refusal) => {
         if (refusal.found) this.take(key, refusal.found, count);
         if (this.running === asked) this.running = null;
-        if (!["cancelled", "connection_lost"].includes(refusal.code)) app.complain(refusal);
+        if (!["cancelled", "connection_lost"].includes(refusal.code)) complain(refusal);
       },
     );
   }

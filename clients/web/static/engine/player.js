@@ -2,6 +2,7 @@
 
 import { SIDES, colour } from "../model/rules.js";
 import { CLOSE } from "../model/store.js";
+import { complain, tell } from "../view/notice.js";
 import { sideName, t } from "../view/texts.js";
 import { Refusal } from "./socket.js";
 
@@ -59,9 +60,9 @@ export class Player {
     this.resting = false;
   }
 
-  /** Think if it is the engine's turn, play is not paused, and no other task has the engine. */
+  /** Think if it is the engine's turn and play is not paused. */
   consider() {
-    if (this.itsTurn && !this.paused && !this.app.game.over && !this.app.busy) this.think();
+    if (this.itsTurn && !this.paused && !this.app.game.over) this.think();
   }
 
   /** Have the engine play a move for the side to move. */
@@ -85,7 +86,7 @@ export class Player {
           : this.searched(key, app.preferences.get("contempt")));
       if (move) app.place(move);
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     } finally {
       app.thinking(this.running !== null);
     }
@@ -178,7 +179,7 @@ export class Player {
     const minutes = this.app.preferences.get("minutes");
     if (!minutes || this.used[this.counting] < minutes * 60_000) return;
     this.paused = true;
-    this.app.tell(t("timeUp", { side: sideName(this.counting) }));
+    tell(t("timeUp", { side: sideName(this.counting) }));
   }
 
   /** Return the text of a side's clock, the time left; "" without a limit. @param {Side} side */

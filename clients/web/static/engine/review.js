@@ -2,6 +2,7 @@
 
 import { covers } from "../model/knowledge.js";
 import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from "../model/rules.js";
+import { complain } from "../view/notice.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
@@ -130,7 +131,7 @@ export class Review {
       for (const ply of data.plies) app.knowledge.add(keys[ply.ply], ply.moves ?? []);
       await this.searchPlayed(line, asked);
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;

@@ -3,6 +3,7 @@
 import { START, after, legalMoves } from "../model/rules.js";
 import { read, write } from "../model/store.js";
 import { steps } from "./review.js";
+import { complain } from "../view/notice.js";
 
 /** How deep positions are read, and for how long at most, so that an answer does not wait for it. */
 const LEVEL = 16;
@@ -50,7 +51,7 @@ export class Teacher {
       await this.app.socket.ask("analyze", { board: `${START} X`, level: 1, book: "ignore", priority: 3 });
       this.answered();
     } catch (refusal) {
-      this.app.complain(refusal);
+      complain(refusal);
     }
   }
 
@@ -113,7 +114,7 @@ export class Teacher {
       this.found = moves;
       if (app.knowledge.add(key, moves)) app.learnt(key);
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;

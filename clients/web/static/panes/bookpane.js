@@ -2,6 +2,7 @@
 
 import { nameOf, legalMoves } from "../model/rules.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
+import { complain } from "../view/notice.js";
 import { t } from "../view/texts.js";
 import { counts } from "./serverpane.js";
 
@@ -94,7 +95,7 @@ export class BookPane {
       ]);
       if (asked === this.asked) this.show(status.book, look);
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code !== "connection_lost") app.complain(refusal);
+      if (/** @type {any} */ (refusal).code !== "connection_lost") complain(refusal);
     }
   }
 
@@ -153,7 +154,7 @@ export class BookPane {
       this.umigames = { key, ...(await app.socket.ask("book.umigame", { board: app.game.board() })) };
       this.look();
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
   }
 
@@ -250,7 +251,7 @@ export class BookPane {
     } catch (refusal) {
       const stopped = /** @type {any} */ (refusal).code === "cancelled";
       byId("book-told").textContent = stopped ? `book ${name}: ${t("stateCancelled")}` : "";
-      app.complain(refusal);
+      complain(refusal);
     }
     this.look();
   }

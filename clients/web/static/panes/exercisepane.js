@@ -5,6 +5,7 @@ import { Exercises, rightMoves } from "../model/exercises.js";
 import { colour } from "../model/rules.js";
 import { steps } from "../engine/review.js";
 import { byId, press } from "../view/dom.js";
+import { complain, tell } from "../view/notice.js";
 import { t } from "../view/texts.js";
 import { Why, compared, furnish } from "./why.js";
 
@@ -61,9 +62,9 @@ export class ExercisePane {
       this.app.pane("exercises");
       this.next();
       const told = [t("exercisesRead", { n: exercises.length }), ...(room ? [] : [t("noRoom")])];
-      this.app.tell([...told, ...complaints.slice(0, 3)].join(" · "));
+      tell([...told, ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
-      this.app.complain(refusal);
+      complain(refusal);
     }
   }
 
@@ -107,11 +108,11 @@ export class ExercisePane {
       const first = made[0]?.board ?? boards.find((board) => exercises.of(board));
       if (first) this.begin(first);
       else this.note = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
-      if (made.length) app.tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
+      if (made.length) tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
     } catch (refusal) {
       this.making = null;
       this.note = "";
-      app.complain(refusal);
+      complain(refusal);
     }
     this.draw();
   }
@@ -172,7 +173,7 @@ export class ExercisePane {
       this.why.take(found);
       this.why.tell("why");
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
   }
 

@@ -6,6 +6,7 @@ import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
 import { steps } from "../engine/review.js";
 import { byId, el, fill, offer, press, save, signed, svg } from "../view/dom.js";
+import { complain, tell } from "../view/notice.js";
 import { t } from "../view/texts.js";
 
 /** @typedef {import("../main.js").App} App */
@@ -86,7 +87,7 @@ export class LibraryPane {
     }
     const [players, tournaments] = [await namesOf(files, "jou"), await namesOf(files, "trn")];
     const games = [...files].filter((file) => !/\.(jou|trn)$/i.test(file.name));
-    if (!games.length) this.app.tell(t("namesAlone"));
+    if (!games.length) tell(t("namesAlone"));
     for (const file of games) {
       await this.read(parts(file), (game, bytes) => {
         if (!/\.wtb(\.gz)?$/i.test(file.name)) return;
@@ -117,9 +118,9 @@ export class LibraryPane {
         app.game.open(games[0], games.length === 1);
       }
       if (games.length > 1) this.keep(games.map(asSaved));
-      app.tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
+      tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
   }
 
@@ -169,7 +170,7 @@ export class LibraryPane {
           "application/octet-stream",
         );
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { Game } from "../model/game.js";
 import { byId, el, fill, signed } from "../view/dom.js";
+import { complain } from "../view/notice.js";
 import { t } from "../view/texts.js";
 
 /** Games that are listed. */
@@ -52,7 +53,7 @@ export class PlayedPane {
       const found = await this.ask(args);
       if (asked === this.asked) this.show(found ?? { moves: [], games: [] });
     } catch (refusal) {
-      if (/** @type {any} */ (refusal).code !== "connection_lost") this.app.complain(refusal);
+      if (/** @type {any} */ (refusal).code !== "connection_lost") complain(refusal);
     }
   }
 
@@ -127,7 +128,7 @@ export class PlayedPane {
         move = (await this.ask({ board: found.board(), ...named }))?.games.find(same)?.move;
       }
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
       return;
     }
     app.putAside();

@@ -7,6 +7,7 @@ import { DAY_MS, dueFirst, dueOf } from "../model/repetition.js";
 import { Game } from "../model/game.js";
 import { AGAIN_MS } from "../engine/socket.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
+import { complain, tell } from "../view/notice.js";
 import { t } from "../view/texts.js";
 import { Why, compared, furnish } from "./why.js";
 
@@ -281,7 +282,7 @@ export class PracticePane {
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "not_found") {
         this.refused = /** @type {any} */ (refusal).passing;
-        app.complain(refusal);
+        complain(refusal);
         return null;
       }
       this.missing = /** @type {any} */ (refusal).message;
@@ -315,7 +316,7 @@ export class PracticePane {
     if (run.line && run.line.moves.length > moves.length) this.leave(run);
     if (!run.asked) return;
     run.done = this.practice.answer(run.course, run.side, moves, !run.missed, Date.now());
-    if (!this.practice.save()) this.app.tell(t("noRoom"));
+    if (!this.practice.save()) tell(t("noRoom"));
   }
 
   // Answers
@@ -379,7 +380,7 @@ export class PracticePane {
       this.why.take(found);
       this.why.tell("why");
     } catch (refusal) {
-      app.complain(refusal);
+      complain(refusal);
     }
   }
 

@@ -1,6 +1,7 @@
 // The pane of the engine: jobs with their progress, the daemon's status, and the last messages.
 
 import { byId, el, fill } from "../view/dom.js";
+import { complain } from "../view/notice.js";
 import { t } from "../view/texts.js";
 
 /** @typedef {import("../main.js").App} App */
@@ -98,7 +99,7 @@ export class ServerPane {
         ? el("button", {
             text: t("stop"),
             onclick: () =>
-              this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)),
+              this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => complain(refusal)),
           })
         : null,
     );

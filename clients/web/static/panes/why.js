@@ -2,6 +2,7 @@
 
 import { PASS, colour, movesOf, other } from "../model/rules.js";
 import { byId, el, fill } from "../view/dom.js";
+import { complain } from "../view/notice.js";
 import { speak } from "../view/speak.js";
 import { reasonText, sideName, t } from "../view/texts.js";
 
@@ -89,7 +90,7 @@ export class Why {
       const asked = { board: game.board(), played: moves.own.pv, best: moves.best.pv };
       moves.reasons ??= (await socket.ask("explain", asked)).reasons;
     } catch (refusal) {
-      this.app.complain(refusal);
+      complain(refusal);
     }
     if (this.moves !== moves) return;
     this.redraw();
