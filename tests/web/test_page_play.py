@@ -709,7 +709,7 @@ def test_keys_step_through_the_best_line(visit: Visit) -> None:
 def test_a_move_names_the_opening_it_leads_to(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         name = "document.getElementById('opening').textContent"
-        await tab.until("desdaemon.openings.size")
+        await tab.until("desdaemon.openings.names.size")
         for language, told in (("en", "f6: Diagonal"), ("fr", "f6: Diagonale")):
             await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
             assert await tab.evaluate(name) == ""

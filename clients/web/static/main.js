@@ -8,10 +8,8 @@ import {
   SIDES,
   START,
   after,
-  canonical,
   colour,
   discs,
-  finalScore,
   movesOf,
   nameOf,
   other,
@@ -31,8 +29,9 @@ import { Board, told } from "./view/board.js";
 import { byId, press } from "./view/dom.js";
 import { listen } from "./view/keys.js";
 import { complain, tell } from "./view/notice.js";
+import { Openings } from "./view/openings.js";
 import { speak } from "./view/speak.js";
-import { choose, chosen, sideName, t } from "./view/texts.js";
+import { choose, resultText, sideName, t, turnText } from "./view/texts.js";
 import { Hints } from "./engine/hints.js";
 import { Player } from "./engine/player.js";
 import { Review } from "./engine/review.js";
@@ -54,8 +53,7 @@ export class App {
     this.setup = null;
     /** Whether the page shows what this daemon has: until then tabs and lines still appear. */
     this.greeted = false;
-    /** @type {Map<string, Record<string, string[]>>} */
-    this.openings = new Map();
+    this.openings = new Openings();
     this.drawing = 0;
     this.keeping = 0;
     /** A number that a page loaded anew finds in the tab's history: its address may be behind the game that it
@@ -211,7 +209,7 @@ export class App {
     }
     const parts = [t("played", { side: t(colour(now.side)), move, n: turned })];
     if (this.game.now.move === PASS) parts.push(t("passed", { side: t(colour(other(this.game.now.side))) }));
-    if (this.game.over) parts.push(this.result(), this.lesson.summary());
+    if (this.game.over) parts.push(resultText(this.game), this.lesson.summary());
     speak(parts.filter(Boolean).join(". "));
     return true;
   }
@@ -281,7 +279,7 @@ export class App {
     this.panes.played.look();
     this.keepSoon();
     if (kind === "new") this.seek(this.game.now);
-    if (kind === "moved") speak(this.turnText());
+    if (kind === "moved") speak(turnText(this.game));
   }
 
   /** Show new results of a position; on the board if it is the present one. @param {string} key */
@@ -334,13 +332,8 @@ export class App {
     if (!connected) return;
     try {
       const hello = await this.socket.ask("hello");
-      if (!this.openings.size) {
-        const { openings } = await this.socket.ask("web.names");
-        for (const { moves, names } of openings) {
-          const line = new Game();
-          line.open({ moves }, true);
-          this.openings.set(canonical(line.now.cells, line.now.side), names);
-        }
+      if (!this.openings.names.size) {
+        this.openings.take((await this.socket.ask("web.names")).openings);
         this.refresh();
       }
       if (!this.hints.running) this.hints.begin();
@@ -366,7 +359,7 @@ export class App {
   /** @param {boolean} yes */
   thinking(yes) {
     byId("engine-plays").setAttribute("aria-busy", yes);
-    byId("told").textContent = yes ? t("thinking") : this.turnText();
+    byId("told").textContent = yes ? t("thinking") : turnText(this.game);
   }
 
   // Display
@@ -422,7 +415,7 @@ export class App {
     byId("board").setAttribute("aria-label", t("boardLabel"));
     document.body.classList.toggle("unplayed", !game.root.children.length);
     byId("new-game").hidden = !game.root.children.length && game.root.cells === START;
-    if (!this.player.running) byId("told").textContent = this.turnText();
+    if (!this.player.running) byId("told").textContent = turnText(this.game);
     this.hovered(null);
     this.clocks();
     this.board.draw();
@@ -433,44 +426,14 @@ export class App {
     for (const side of SIDES) byId(`${colour(side)}-clock`).textContent = this.player.clock(side);
   }
 
-  turnText() {
-    const { now } = this.game;
-    if (this.game.over) return this.result();
-    const move = now.move === PASS ? t("passed", { side: sideName(other(now.side)) }) : now.move;
-    return `${now.ply ? `${now.ply}. ${move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
-  }
-
-  result() {
-    const score = finalScore(this.game.now.cells);
-    const result = score ? t(score > 0 ? "blackWins" : "whiteWins", { n: Math.abs(score) }) : t("draw");
-    return t("gameOver", { result });
-  }
-
-  /** Return the name of the last named position on the way to a node, "" without one.
-   * @param {import("./model/game.js").Node} [last] */
-  openingName(last = this.game.now) {
-    for (let node = /** @type {any} */ (last); node; node = node.parent) {
-      const name = this.nameOf(node.cells, node.side);
-      if (name) return name;
-    }
-    return "";
-  }
-
-  /** Return a position's name in the chosen language, "" without one. @param {string} cells @param {"X"|"O"} side */
-  nameOf(cells, side) {
-    const language = { en: "english", ja: "japanese", fr: "french" }[chosen()] ?? "english";
-    const names = this.openings.get(canonical(cells, side));
-    return names ? (names[language]?.length ? names[language] : names.english)[0] : "";
-  }
-
   /** Show in words what the move pointed at is worth, or the best one, with its best line, and the opening that it
    * leads to.
    * @param {import("./model/knowledge.js").Result|null} result @param {string} [move] */
   hovered(result, move = "") {
     const { now } = this.game;
     const cells = move && after(now.cells, now.side, move);
-    const name = cells && this.nameOf(cells, other(now.side));
-    byId("opening").textContent = name ? `${move}: ${name}` : this.openingName();
+    const name = cells && this.openings.nameOf(cells, other(now.side));
+    byId("opening").textContent = name ? `${move}: ${name}` : this.openings.last(now);
     const shown = result ?? this.knowledge.best(this.game.key());
     const hints = this.preferences.get("hints") && shown;
     byId("line").textContent = hints

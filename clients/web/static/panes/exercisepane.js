@@ -6,7 +6,7 @@ import { colour } from "../model/rules.js";
 import { steps } from "../engine/review.js";
 import { byId, press } from "../view/dom.js";
 import { complain, tell } from "../view/notice.js";
-import { t } from "../view/texts.js";
+import { t, turnText } from "../view/texts.js";
 import { Why, compared, furnish } from "./why.js";
 
 /** The least loss in discs of a move that becomes an exercise. */
@@ -207,7 +207,7 @@ export class ExercisePane {
     if (!list.length) return t("exercisesNone");
     if (!one) return t("exercisesReady");
     if (this.why.moves) return this.why.text();
-    if (!this.tried) return `${this.app.turnText()}: ${t("exerciseFind")}`;
+    if (!this.tried) return `${turnText(this.app.game)}: ${t("exerciseFind")}`;
     return t(rightMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
   }
 

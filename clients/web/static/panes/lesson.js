@@ -5,7 +5,7 @@ import { colour, other } from "../model/rules.js";
 import { CLOSE, RATINGS } from "../model/store.js";
 import { byId, el, offer, press } from "../view/dom.js";
 import { speak } from "../view/speak.js";
-import { t } from "../view/texts.js";
+import { t, turnText } from "../view/texts.js";
 import { Why } from "./why.js";
 
 /** The losses in discs to be warned of, to choose from, and the one that is chosen at first. */
@@ -97,7 +97,7 @@ export class Lesson {
     preferences.set("hints", false);
     this.choosing = false;
     app.game.reset();
-    speak([app.turnText(), app.teacher.side && this.text()].filter(Boolean).join(". "));
+    speak([turnText(app.game), app.teacher.side && this.text()].filter(Boolean).join(". "));
   }
 
   /** Go on without warnings, with a person on both sides. */
@@ -110,7 +110,7 @@ export class Lesson {
   takeBack() {
     if (!this.app.teacher.warning) return false;
     this.close();
-    speak(this.app.turnText());
+    speak(turnText(this.app.game));
     return true;
   }
 

@@ -8,7 +8,7 @@ import { Game } from "../model/game.js";
 import { AGAIN_MS } from "../engine/socket.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { complain, tell } from "../view/notice.js";
-import { t } from "../view/texts.js";
+import { t, turnText } from "../view/texts.js";
 import { Why, compared, furnish } from "./why.js";
 
 /** Milliseconds for which a wrong move stays on the board. */
@@ -446,7 +446,7 @@ export class PracticePane {
     }
     if (app.game.now !== run.node) return t("practiceAway");
     const find = t(run.course.source === "book" ? "practiceFindBook" : "practiceFindGames");
-    return `${app.turnText()}: ${find}`;
+    return `${turnText(app.game)}: ${find}`;
   }
 
   draw() {
@@ -483,7 +483,7 @@ export class PracticePane {
     game.open(one, true);
     const sitting = one.lines.filter((line) => line.right).length;
     const name = [
-      this.app.openingName(game.now) || one.moves || t("setupStart"),
+      this.app.openings.last(game.now) || one.moves || t("setupStart"),
       t(one.source === "book" ? "paneBook" : "panePlayed"),
     ].join(" · ");
     return el(

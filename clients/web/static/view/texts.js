@@ -1,5 +1,7 @@
 // All texts of the page, in English, Japanese and French; {n} and the like are filled in.
 
+import { PASS, finalScore, other } from "../model/rules.js";
+
 export const LANGUAGES = { en: "English", ja: "日本語", fr: "Français" };
 
 /** @type {Record<string, [string, string, string]>} */
@@ -601,6 +603,21 @@ export function choose(wanted) {
 
 /** @param {import("../model/rules.js").Side} side */
 export const sideName = (side) => t(side === "X" ? "nameBlack" : "nameWhite");
+
+/** Return who is to move and the last move or, at its end, how a game ended.
+ * @param {import("../model/game.js").Game} game */
+export function turnText({ now, over }) {
+  if (over) return resultText({ now });
+  const move = now.move === PASS ? t("passed", { side: sideName(other(now.side)) }) : now.move;
+  return `${now.ply ? `${now.ply}. ${move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
+}
+
+/** Return how a game ended. @param {Pick<import("../model/game.js").Game, "now">} game */
+export function resultText({ now }) {
+  const score = finalScore(now.cells);
+  const result = score ? t(score > 0 ? "blackWins" : "whiteWins", { n: Math.abs(score) }) : t("draw");
+  return t("gameOver", { result });
+}
 
 export const chosen = () => language;
 
