@@ -73,7 +73,11 @@ def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(
 
 
 @pytest.mark.parametrize(("tasks", "joined"), [("0", True), ("2", True), ("1", False)])
-def test_with_helpers_a_search_takes_one_slot_and_idle_threads_join_it(tasks: str, joined: bool) -> None:
+def test_with_helpers_a_search_takes_one_slot_and_idle_threads_join_it(
+    tasks: str, joined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where there is one processor no thread would join.
+    monkeypatch.setattr("desdaemon.protocol.system.processors.processors", lambda: 3)
     turnstile = Turnstile()
     scheduler = Scheduler(3)
     asking = session(turnstile, n_tasks=tasks)
