@@ -20,11 +20,11 @@ COLOURS = "colours.css"
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
-_BLANKS = {
-    ".css": re.compile(r" *[{};,] *|(?<=:) "),
-    ".js": re.compile(r'(?<=[^\s(\[]",) (?=")|(?<=\w:) (?=\[")| (?:=>?|[!=]==|&&|\|\||\?\?) '),
-}
-"""Blanks at the signs of style sheets, between the texts of lists, and at signs that no text has."""
+_CSS_BLANKS = re.compile(r" *[{};,] *|(?<=:) ")
+_JS_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")')
+_JS_BLANKS = re.compile(r" *[][{}(),;:?=<>&|!]+ *")
+_JS_UNCLEAR = re.compile(r"[`'/\\]")
+"""What may begin another kind of text than `_JS_TEXT`, or a pattern."""
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
 _GRADES = "<!-- grades -->"
@@ -62,14 +62,26 @@ def page_files(token: str = "") -> dict[str, PageFile]:
 
 def _light(name: str, data: bytes) -> bytes:
     """Return a script or style sheet without indentation, without comments, except ``//`` after code, and without
-    `_BLANKS`; lines keep their numbers. Other files are returned unchanged.
+    blanks beside signs; lines keep their numbers. Other files are returned unchanged.
     """
-    blanks = _BLANKS.get(Path(name).suffix)
-    if not blanks:
+    dense = {".css": _dense_rule, ".js": _dense_code}.get(Path(name).suffix)
+    if not dense:
         return data
     text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), data.decode())
-    text = _LINE_COMMENT_OR_MARGIN.sub("", text)
-    return blanks.sub(lambda found: found[0].strip(), text).encode()
+    return "\n".join(map(dense, _LINE_COMMENT_OR_MARGIN.sub("", text).split("\n"))).encode()
+
+
+def _dense_rule(line: str) -> str:
+    return _CSS_BLANKS.sub(lambda found: found[0].strip(), line)
+
+
+def _dense_code(line: str) -> str:
+    """Return a line of a script without blanks beside signs, but for texts; unchanged where these are not clear."""
+    parts = _JS_TEXT.split(line)
+    if any(map(_JS_UNCLEAR.search, parts[::2])):
+        return line
+    parts[::2] = (_JS_BLANKS.sub(lambda found: found[0].replace(" ", ""), part) for part in parts[::2])
+    return "".join(parts)
 
 
 def _module_links(names: Iterable[str]) -> str:

@@ -267,11 +267,11 @@ def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() ->
 def test_texts_keep_blanks_at_their_ends() -> None:
     """What is between quotes is served as it is written."""
     text = re.compile(r'"[^"\n]*"')
-    for name in ("view/texts.js", "panes/playedpane.js", "panes/librarypane.js"):
-        written = re.sub(
-            r"/\*.*?\*/|^ *//[^\n]*", "", (STATIC / name).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
-        )
-        assert text.findall(page_files()[name].data.decode()) == text.findall(written), name
+    for name, file in page_files().items():
+        if name.endswith(".js"):
+            source = (STATIC / name).read_text("utf-8")
+            written = re.sub(r"/\*.*?\*/|^ *//[^\n]*", "", source, flags=re.DOTALL | re.MULTILINE)
+            assert text.findall(file.data.decode()) == text.findall(written), name
 
 
 def test_style_sheets_use_colours_that_there_are() -> None:
