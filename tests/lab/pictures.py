@@ -80,9 +80,8 @@ async def warned(tab: BrowserTab) -> None:
         " desdaemon.preferences.set(name, value)"
     )
     await tab.until("desdaemon.teacher.key === desdaemon.game.key() && !desdaemon.teacher.running")
-    await tab.evaluate(
-        "desdaemon.play(desdaemon.knowledge.of(desdaemon.game.key()).reduce((a, b) => a.score < b.score ? a : b).move)"
-    )
+    worst = "desdaemon.knowledge.of(desdaemon.game.key()).reduce((a, b) => a.score < b.score ? a : b)"
+    await tab.evaluate(f"desdaemon.moves.play({worst}.move)")
     await tab.until("desdaemon.teacher.warning")
     await tab.click("#lesson-why")
     await tab.until("desdaemon.teacher.warning.reasons")

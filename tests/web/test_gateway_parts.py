@@ -249,6 +249,17 @@ def test_no_line_of_a_script_is_longer_than_120_characters() -> None:
         assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == [], path.name
 
 
+def test_no_pane_names_another_or_the_page() -> None:
+    """Panes take what they use, and tell; `main.js` alone knows who hears it."""
+    panes = {name: file.data.decode() for name, file in page_files().items() if name.startswith("panes/")}
+    classes = {name: re.findall(r"^export class (\w+)", script, re.MULTILINE) for name, script in panes.items()}
+    assert len(panes) > 8
+    for name, script in panes.items():
+        others = [one for other in panes if other != name for one in classes[other]]
+        assert re.findall(rf"\b(?:app|App|panes|{'|'.join(others)})\b", script) == [], name
+        assert re.findall(r'from "(?!\.\./(?:model|view|engine)/)[^"]*"', script) == [], name
+
+
 def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() -> None:
     for name, file in page_files().items():
         if name == COLOURS or not name.endswith((".js", ".css")):

@@ -201,7 +201,7 @@ def test_a_position_is_set_up_on_the_board(visit: Visit) -> None:
 
 def test_a_link_is_opened_though_the_game_writes_its_address_meanwhile(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.play('d3'), location.hash = '#m=f5f6', desdaemon.keep()")
+        await tab.evaluate("desdaemon.moves.play('d3'), location.hash = '#m=f5f6', desdaemon.keeper.keep()")
         await tab.until("desdaemon.game.moves() === 'f5f6'")
 
     visit(talk, hints=False)
@@ -246,7 +246,7 @@ def test_a_screen_reader_gets_moves_and_results(visit: Visit) -> None:
                 assert node["name"], node
         # One stop of the Tab key on the board.
         assert await tab.evaluate("[...document.querySelectorAll('.square')].filter(e=>e.tabIndex===0).length") == 1
-        await tab.evaluate("desdaemon.play('d3')")
+        await tab.evaluate("desdaemon.moves.play('d3')")
         assert await tab.evaluate("document.getElementById('spoken').textContent") == "black d3, 1 turned"
         live = await tab.evaluate("document.getElementById('spoken').getAttribute('aria-live')")
         assert live == "polite"
@@ -288,7 +288,7 @@ def test_parts_that_scroll_show_it(visit: Visit) -> None:
 SMALL = """(() => {
     const small = [];
     for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {
-        desdaemon.pane(pane);
+        desdaemon.tabs.show(pane);
         for (const one of document.querySelectorAll("body *")) {
             const own = [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
             if (!own || !one.checkVisibility() || one.closest(".away")) continue;

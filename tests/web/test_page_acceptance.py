@@ -77,7 +77,7 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
                 f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7') && row.at(-1) === 'by hand')"
             )
             # The other sees it without having asked.
-            await first.evaluate("desdaemon.play('f5')")
+            await first.evaluate("desdaemon.moves.play('f5')")
             await first.until(f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7'))")
             await second.evaluate("document.querySelector('#book-unedit').click()")
             await first.until(f"{ROWS}.some(row => row[0] === 'd6' && !row[1].startsWith('+7'))")
@@ -173,7 +173,7 @@ def test_the_page_survives_a_restart_of_the_daemon(tmp_path: Path, chrome: Chrom
             await tab.until("!desdaemon.socket.connected")
             await tab.until("document.getElementById('connection').className === 'chip bad'")
             # What is entered meanwhile is there afterwards, and gets its hints.
-            await tab.evaluate("desdaemon.play('e3')")
+            await tab.evaluate("desdaemon.moves.play('e3')")
             served.start()
             await tab.until(READY)
             await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
@@ -195,12 +195,12 @@ def test_the_page_survives_a_restart_of_the_gateway(served: Served, tmp_path: Pa
         tab.forgiven = lambda text: "WebSocket" in text or "ERR_CONNECTION" in text
         web.kill()
         await tab.until("!desdaemon.socket.connected")
-        await tab.evaluate("desdaemon.play('e3')")
+        await tab.evaluate("desdaemon.moves.play('e3')")
         web.start()
         await tab.until(READY)
         await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
         # Loaded anew it is where it was.
-        await tab.evaluate("desdaemon.keep()")
+        await tab.evaluate("desdaemon.keeper.keep()")
         await tab.reload()
         await tab.until(f"{READY} && desdaemon.game.moves() === {LINE + 'e3'!r}")
         assert tab.complaints == []
@@ -286,7 +286,7 @@ def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
         await tab.evaluate("desdaemon.game.reset()")
         await tab.evaluate("desdaemon.preferences.set('playLevel', 1)")
         await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
-        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         await tab.until("desdaemon.game.now.ply === 2 && desdaemon.game.now.side === 'X'")
 
     visit(talk, f"#m={GAME}", hints=False, gameLevel=4)
@@ -328,9 +328,9 @@ def test_nothing_is_cut_off_at_any_size(visit: Visit) -> None:
             await tab.resize(1280, height)
             await fits(f"small-{height}")
             assert max(await tab.evaluate(bottoms)) <= height
-            await tab.evaluate("desdaemon.beginSetup()")
+            await tab.evaluate("desdaemon.controls.beginSetup()")
             assert max(await tab.evaluate(bottoms)) <= height
-            await tab.evaluate("desdaemon.setup.end(false)")
+            await tab.evaluate("desdaemon.board.setup.end(false)")
         assert "%" in await tab.evaluate("document.getElementById('accuracy').textContent")
         assert await tab.evaluate("document.getElementById('white-name').title") == "W" * 60
         colours = await tab.evaluate(
@@ -346,14 +346,14 @@ def test_nothing_is_cut_off_at_any_size(visit: Visit) -> None:
             await tab.evaluate("document.querySelector('#mistakes li:last-child button').click()")
             await in_sight(name, height)
             # So is a game of the list that is opened.
-            await tab.evaluate("desdaemon.pane('library')")
+            await tab.evaluate("desdaemon.tabs.show('library')")
             await tab.evaluate("document.getElementById('kept').scrollIntoView()")
             await tab.evaluate("document.querySelector('#kept .open').click()")
             await in_sight(name, height)
             if name == "narrow":
                 # With the names of its players.
                 assert await tab.evaluate("document.getElementById('black-name').getBoundingClientRect().top") >= 0
-            await tab.evaluate("desdaemon.pane('game')")
+            await tab.evaluate("desdaemon.tabs.show('game')")
             # The tabs of the panes do not lie over one another.
             boxes = await tab.evaluate(
                 "[...document.querySelectorAll('[role=tab]')].map(e => [e.scrollWidth, e.clientWidth])"

@@ -90,7 +90,7 @@ def test_the_gateway_reads_obf() -> None:
 
 def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit: Visit, tmp_path: Path) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.pane('exercises')")
+        await tab.evaluate("desdaemon.tabs.show('exercises')")
         assert ".obf" in await tab.evaluate("document.getElementById('exercise-ready').textContent")
         await tab.press("x", "h", "w")
         chosen = tmp_path / "some.obf"
@@ -216,10 +216,10 @@ def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
     mine = "document.getElementById('mistakes-mine')"
 
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.pane('exercises')")
+        await tab.evaluate("desdaemon.tabs.show('exercises')")
         await tab.click("#exercise-mine")
         await tab.until(f"{MADE}.startsWith('Analyse a game, or finish one in Learn')")
-        await tab.evaluate(f"desdaemon.game.open({game}, true), desdaemon.pane('game')")
+        await tab.evaluate(f"desdaemon.game.open({game}, true), desdaemon.tabs.show('game')")
         assert not await tab.evaluate(f"{mine}.checkVisibility()")
         await tab.click("#analyse")
         await tab.until(f"!desdaemon.review.running && {mine}.checkVisibility()")
@@ -253,7 +253,7 @@ def test_how_far_exercises_are_made_is_told_and_it_can_be_stopped(visit: Visit) 
 
     async def talk(tab: BrowserTab) -> None:
         await tab.evaluate(f"desdaemon.knowledge.add(desdaemon.game.key(desdaemon.game.line()[1]), [{found}])")
-        for stop in ("document.getElementById('exercise-mine').click()", "desdaemon.stopAll()"):
+        for stop in ("document.getElementById('exercise-mine').click()", "desdaemon.game.halt()"):
             # At level 60 this search does not end.
             await tab.evaluate("void desdaemon.panes.exercises.make()")
             assert (await tab.evaluate(MADE), await tab.evaluate(button)) == ("Mistakes 0 of 1", "Stop")

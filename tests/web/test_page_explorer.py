@@ -76,7 +76,7 @@ def test_what_people_played_is_shown_filtered_and_played(tmp_path: Path, chrome:
         assert await tab.evaluate("document.activeElement.id") == "tab-played"
         await tab.press("Backspace")
         await tab.until(f"{ROWS}[0]?.[0] === 'c3'")
-        await tab.evaluate("desdaemon.game.step(1), desdaemon.play('c4')")
+        await tab.evaluate("desdaemon.game.step(1), desdaemon.moves.play('c4')")
         await tab.until("!document.getElementById('played-none').hidden")
         for width in (360, 390, 800, 1280):
             await tab.resize(width, 800)
@@ -133,7 +133,7 @@ def test_a_game_of_the_list_opens_with_one_press(tmp_path: Path, chrome: Chrome)
 def test_without_an_index_there_is_no_tab(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         # As if it had been there when the page was last open.
-        await tab.evaluate("desdaemon.pane('played'), desdaemon.panes.played.greet({ ops: ['games.get'] })")
+        await tab.evaluate("desdaemon.tabs.show('played'), desdaemon.panes.played.greet({ ops: ['games.get'] })")
         await tab.until("!document.getElementById('pane-game').hidden")
         assert await tab.evaluate(HIDDEN)
         await tab.evaluate("document.getElementById('tab-book').focus()")

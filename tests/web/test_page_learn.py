@@ -269,7 +269,7 @@ def test_a_move_waits_for_the_search_that_judges_it(visit: Visit) -> None:
         # Without a connection nobody waits.
         await tab.evaluate("desdaemon.teacher.key = '', desdaemon.teacher.follow()")
         await tab.evaluate("desdaemon.socket.connected = false")
-        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        await tab.evaluate(f"desdaemon.moves.play({wrong!r})")
         assert await tab.evaluate("desdaemon.game.line()[1].move") == wrong
         await tab.evaluate("desdaemon.socket.connected = true")
 
@@ -279,7 +279,7 @@ def test_a_move_waits_for_the_search_that_judges_it(visit: Visit) -> None:
 def test_the_better_move_is_played_by_its_button(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await teach(tab, 1)
-        await tab.evaluate(f"desdaemon.play({worst(1)!r})")
+        await tab.evaluate(f"desdaemon.moves.play({worst(1)!r})")
         await tab.click("#lesson-why")
         await tab.click("#lesson-better")
         await tab.click("#lesson-instead")
@@ -408,7 +408,7 @@ def test_the_loss_to_be_warned_of_is_chosen(visit: Visit, warn: int) -> None:
 
     async def talk(tab: BrowserTab) -> None:
         await teach(tab, 2, warn)
-        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        await tab.evaluate(f"desdaemon.moves.play({wrong!r})")
         assert await tab.evaluate(f"Boolean({WARNED})") == (warn == 2)
         assert await tab.evaluate("desdaemon.game.now.ply > 0") == (warn == 64)
 
@@ -425,9 +425,9 @@ def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await teach(tab, 0)
         for move in losing:
-            await tab.evaluate(f"desdaemon.play({move!r})")
+            await tab.evaluate(f"desdaemon.moves.play({move!r})")
             assert await tab.evaluate(WARNED) == move
-        await tab.evaluate(f"desdaemon.play({wrong!r})")
+        await tab.evaluate(f"desdaemon.moves.play({wrong!r})")
         await tab.click("#lesson-anyway")
         # From here on the best moves, without further warnings.
         while not await tab.evaluate("desdaemon.game.over"):
@@ -436,7 +436,7 @@ def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
                 break
             move = "desdaemon.teacher.found[0]?.move"
             legal = "document.querySelector('.square.playable').dataset.square"
-            await tab.evaluate(f"desdaemon.play({move} ?? {legal})")
+            await tab.evaluate(f"desdaemon.moves.play({move} ?? {legal})")
         assert await tab.evaluate(SHOWN) == ["again", "analyse", "end"]
         told = f"You made 1 mistake that lost {lost[wrong]} disc{'s' * (lost[wrong] != 1)}."
         if len(losing) > 1:
@@ -446,7 +446,7 @@ def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
         assert await tab.evaluate(FACTS) == [f"1. {wrong} · {lost[wrong]} discs lost"]
         assert await tab.evaluate(f"{SPOKEN}.includes({told!r})")
         # It is there after the page was loaded anew; the mistake leads to its position.
-        await tab.evaluate("desdaemon.keep()")
+        await tab.evaluate("desdaemon.keeper.keep()")
         await tab.reload()
         await tab.until(f"{READY} && {TOLD} === {told!r}")
         await tab.click("#lesson-facts button")
@@ -546,7 +546,7 @@ def test_no_text_is_cut_off(visit: Visit) -> None:
         for state in (
             "desdaemon.lesson.choose(true)",
             "desdaemon.lesson.choose(false)",
-            f"desdaemon.play({worst(0)!r})",
+            f"desdaemon.moves.play({worst(0)!r})",
             "desdaemon.lesson.why.tell('why')",
             "desdaemon.lesson.why.tell('better')",
         ):
@@ -578,7 +578,7 @@ def test_the_board_keeps_its_size(visit: Visit, width: int, height: int) -> None
         await teach(tab, 0)
         wanted = await tab.evaluate(box)
         for state in (
-            f"desdaemon.play({worst(0)!r})",
+            f"desdaemon.moves.play({worst(0)!r})",
             "desdaemon.lesson.why.tell('why')",
             "desdaemon.lesson.why.tell('better')",
             "desdaemon.lesson.takeBack()",

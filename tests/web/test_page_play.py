@@ -173,7 +173,7 @@ def test_play_begins_a_game_against_somebody(visit: Visit) -> None:
 
 
 def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> None:
-    seen = """ids => (desdaemon.pane("game"), ids.filter(id => document.getElementById(id).checkVisibility()))"""
+    seen = """ids => (desdaemon.tabs.show("game"), ids.filter(id => document.getElementById(id).checkVisibility()))"""
     moving = ["first", "back", "forward", "last", "undo", "analyse", "table-box"]
     judged = ["mistake-back", "mistake-next", "graph-kind"]
 
@@ -181,19 +181,19 @@ def test_an_empty_game_offers_no_button_that_can_do_nothing(visit: Visit) -> Non
         assert await tab.evaluate(f"({seen})({moving})") == []
         box = "(({ x, width, y }) => [x, width, y])(document.getElementById('board').getBoundingClientRect())"
         before = await tab.evaluate(box)
-        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         # The scores of the first move may be known from before.
         known = await tab.evaluate("document.getElementById('accuracy').textContent") != ""
         assert await tab.evaluate(f"({seen})({moving + judged})") == moving + ["graph-kind"] * known
         # Nor is there anything to be saved in a format, or to be searched.
-        await tab.evaluate("desdaemon.game.reset(), desdaemon.pane('library')")
+        await tab.evaluate("desdaemon.game.reset(), desdaemon.tabs.show('library')")
         assert await tab.evaluate(
             "[...document.querySelectorAll('#format, #kept-filter')].map(e => e.checkVisibility())"
         ) == [False, False]
         assert await tab.evaluate(KEPT) == "Games that you play or open stand here."
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.newGame()")
+        await tab.evaluate("desdaemon.moves.play('f5'), desdaemon.controls.newGame()")
         assert await tab.evaluate("document.getElementById('kept-filter').checkVisibility()")
-        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         # No square moves away under the pointer.
         assert await tab.evaluate(box) == before
         await tab.evaluate("desdaemon.game.reset()")
@@ -206,7 +206,7 @@ def test_touch_targets_are_44_px(visit: Visit) -> None:
     small = """(() => {
         const found = [];
         for (const pane of ["game", "book", "library", "exercises", "practice", "server", "settings"]) {
-            desdaemon.pane(pane);
+            desdaemon.tabs.show(pane);
             for (const one of document.querySelectorAll("button, select, .file, summary, .check, input")) {
                 const { width, height } = one.getBoundingClientRect();
                 // Squares are as large as the screen lets them be; a label is touched for its box.
@@ -243,8 +243,8 @@ def test_a_reloaded_page_has_its_game_when_its_address_lags(visit: Visit) -> Non
     """The browser may load the page anew before it hears of the new address."""
 
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.keep()")
-        await tab.evaluate("desdaemon.keep = () => {}, history.replaceState(history.state, '', '/#m=f5f4')")
+        await tab.evaluate("desdaemon.moves.play('f5'), desdaemon.moves.play('d6'), desdaemon.keeper.keep()")
+        await tab.evaluate("desdaemon.keeper.keep = () => {}, history.replaceState(history.state, '', '/#m=f5f4')")
         await tab.reload()
         await tab.until("desdaemon.game.moves() === 'f5d6'")
         # Another link that is opened is shown.
@@ -256,10 +256,10 @@ def test_a_reloaded_page_has_its_game_when_its_address_lags(visit: Visit) -> Non
 
 def test_a_reloaded_page_has_the_last_move(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
+        await tab.evaluate("desdaemon.moves.play('f5'), desdaemon.moves.play('d6')")
         await tab.until("location.hash === '#m=f5d6'")
         # The address follows the moves a moment later.
-        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.play('c3')")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.moves.play('c3')")
         await tab.reload()
         await tab.until(READY)
         assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.player.used.X >= 90_000]") == ["f5d6c3", True]
@@ -270,34 +270,35 @@ def test_a_reloaded_page_has_the_last_move(visit: Visit) -> None:
 def test_clocks_run_where_they_have_a_limit(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         # Without a limit there is none, while somebody plays too.
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
-        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.clocks()")
+        await tab.evaluate("desdaemon.moves.play('f5'), desdaemon.moves.play('d6')")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.status.clocks()")
         assert await tab.evaluate(CLOCK) == ""
-        await tab.evaluate("desdaemon.newGame(), desdaemon.preferences.set('minutes', 5)")
+        await tab.evaluate("desdaemon.controls.newGame(), desdaemon.preferences.set('minutes', 5)")
         assert await tab.evaluate(CLOCK) == "5:00"
         # A share of what is left is what the engine may think.
         assert 1 <= await tab.evaluate("desdaemon.player.effort().time_ms") <= 5 * 60_000 / 30
         # It runs for the side to move once somebody plays, and stands while one looks back.
-        await tab.evaluate("desdaemon.play('f5')")
-        await tab.evaluate("desdaemon.play('d6')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('d6')")
         await tab.until("desdaemon.player.used.X > 0")
         assert await tab.evaluate("!desdaemon.player.paused && desdaemon.player.counting === 'X'")
         await tab.press("ArrowLeft")
         assert await tab.evaluate("desdaemon.player.paused")
         # The end of the time is told, once.
-        await tab.evaluate("desdaemon.play('f6')")
+        await tab.evaluate("desdaemon.moves.play('f6')")
         await tab.evaluate("desdaemon.player.used.X = 5 * 60_000")
         await tab.until(f"{NOTICE} === 'The time of Black is up'")
         assert await tab.evaluate(CLOCK) == "0:00"
         assert await tab.evaluate("desdaemon.player.paused")
         # A page that is loaded anew goes on with the clocks.
-        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.keep()")
+        await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.keeper.keep()")
         await tab.reload()
         await tab.until(f"{READY} && {CLOCK} === '3:30'")
         assert await tab.evaluate("desdaemon.player.paused")
         # So does an engine that was about to move.
         await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
-        await tab.evaluate("desdaemon.player.think = () => {}, desdaemon.newGame(), desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.player.think = () => {}, desdaemon.controls.newGame()")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         await tab.reload()
         await tab.until(f"{READY} && desdaemon.game.now.ply === 2")
         # A link to another position begins anew, and nobody moves before the user.
@@ -545,7 +546,7 @@ def test_kept_games_are_listed_opened_and_removed(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.click("#tab-library")
         await tab.evaluate("desdaemon.game.step(-3)")
-        await tab.evaluate("desdaemon.play('f4')")
+        await tab.evaluate("desdaemon.moves.play('f4')")
         await tab.evaluate("desdaemon.game.now.comment = 'why not'")
         await tab.click("#keep")
         await tab.evaluate(f"desdaemon.panes.library.text({json.dumps(NAMED)})")
@@ -553,7 +554,7 @@ def test_kept_games_are_listed_opened_and_removed(visit: Visit) -> None:
         await tab.click("#keep")
         assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", "f5d6c3f4 · \u270e"]
         # It is there after the page was loaded anew, with branches and comments, once the address is the game's.
-        await tab.evaluate("desdaemon.keep()")
+        await tab.evaluate("desdaemon.keeper.keep()")
         await tab.until("location.hash === '#m=f5f6'")
         await tab.reload()
         await tab.until(f"{READY} && {ROWS}.length === 2")
@@ -582,30 +583,30 @@ def test_rows_of_the_list_tell_games_apart(visit: Visit) -> None:
         rows = "[...document.querySelectorAll('#kept tr')].map(e => [...e.cells].slice(0, 2).map(c => c.textContent))"
         notice = "document.getElementById('notice').textContent"
         library = "desdaemon.panes.library"
-        await tab.evaluate("desdaemon.newGame()")
+        await tab.evaluate("desdaemon.controls.newGame()")
         assert await tab.evaluate(rows) == [["f5d6c3", ""]]
         await tab.evaluate(f"{library}.text({json.dumps(DATED)})")
         await tab.until("desdaemon.game.about.black === 'kuro'")
-        await tab.evaluate("desdaemon.newGame()")
+        await tab.evaluate("desdaemon.controls.newGame()")
         assert await tab.evaluate(notice) == "The last game is saved under Games."
         named = ["kuro \u2013 shiro · f5d6c3", "2001-02-03"]
         assert await tab.evaluate(rows) == [named, ["f5d6c3", ""]]
         # A comment is written into the game's row, after a reload too.
         await tab.evaluate("document.querySelector('#kept .open').click()")
-        await tab.evaluate("desdaemon.game.now.comment = 'why'; desdaemon.keep()")
+        await tab.evaluate("desdaemon.game.now.comment = 'why'; desdaemon.keeper.keep()")
         await tab.reload()
         await tab.until(f"{READY} && {ROWS}.length === 2")
-        await tab.evaluate("desdaemon.newGame()")
+        await tab.evaluate("desdaemon.controls.newGame()")
         noted = ["kuro \u2013 shiro · f5d6c3 · \u270e", "2001-02-03"]
         assert await tab.evaluate(rows) == [noted, ["f5d6c3", ""]]
         # So is its deletion.
         await tab.evaluate("document.querySelector('#kept .open').click()")
-        await tab.evaluate("desdaemon.game.now.comment = ''; desdaemon.newGame()")
+        await tab.evaluate("desdaemon.game.now.comment = ''; desdaemon.controls.newGame()")
         assert await tab.evaluate(rows) == [named, ["f5d6c3", ""]]
         # Other games with the same first moves, and one that was kept twice.
         for _ in range(2):
-            await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE!r} }}, true), desdaemon.newGame()")
-        await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE[:-2]!r} }}, true), desdaemon.newGame()")
+            await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE!r} }}, true), desdaemon.controls.newGame()")
+        await tab.evaluate(f"desdaemon.game.open({{ moves: {LATE[:-2]!r} }}, true), desdaemon.controls.newGame()")
         told = await tab.evaluate(ROWS)
         assert len(told) == len(set(told)) == 4
 
@@ -724,7 +725,7 @@ def test_a_move_names_the_opening_it_leads_to(visit: Visit) -> None:
 
 def test_a_new_game_keeps_the_one_before(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6')")
+        await tab.evaluate("desdaemon.moves.play('f5'), desdaemon.moves.play('d6')")
         await tab.click("#new-game")
         notice = "document.getElementById('notice').textContent"
         assert await tab.evaluate(notice) == "The last game is saved under Games."
@@ -739,16 +740,16 @@ def test_a_new_game_keeps_the_one_before(visit: Visit) -> None:
         assert await tab.evaluate(ROWS) == ["f5d6"]
         # Another branch makes another game.
         await tab.click("#kept .open")
-        await tab.evaluate("desdaemon.game.step(-1), desdaemon.play('f6')")
+        await tab.evaluate("desdaemon.game.step(-1), desdaemon.moves.play('f6')")
         await tab.click("#learn")
         await tab.click("#lesson-start")
         assert await tab.evaluate(ROWS) == ["f5f6", "f5d6"]
         # So does a game of the list, or one that is pasted, in place of a new one.
         await tab.press("Shift+r")
-        await tab.evaluate("desdaemon.place('d3'), document.querySelector('#kept .open').click()")
+        await tab.evaluate("desdaemon.moves.place('d3'), document.querySelector('#kept .open').click()")
         assert await tab.evaluate(ROWS) == ["d3", "f5f6", "f5d6"]
         await tab.press("Shift+r")
-        await tab.evaluate("desdaemon.place('c4'), desdaemon.panes.library.text('f5f4')")
+        await tab.evaluate("desdaemon.moves.place('c4'), desdaemon.panes.library.text('f5f4')")
         await tab.until("desdaemon.game.moves(desdaemon.game.line().at(-1)) === 'f5f4'")
         # The engine may have replied before the pasted game came.
         newest, *others = await tab.evaluate(ROWS)

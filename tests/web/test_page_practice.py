@@ -72,7 +72,7 @@ async def answered(tab: BrowserTab, move: str = "") -> None:
     """Wait for a question, and play a move, the first right one unless given."""
     await tab.until(ASKED_NOW)
     move = move or (await tab.evaluate(RIGHT))[0]
-    await tab.evaluate(f"desdaemon.play('{move}')")
+    await tab.evaluate(f"desdaemon.moves.play('{move}')")
 
 
 async def ended(tab: BrowserTab) -> str:
@@ -136,7 +136,7 @@ async def practised(tab: BrowserTab) -> None:
     assert await tab.evaluate(TOLD) == "The line is elsewhere."
     await tab.click("#practice-back")
     assert await tab.evaluate(MOVES) == "f5f6"
-    await tab.evaluate("desdaemon.play('f7')")
+    await tab.evaluate("desdaemon.moves.play('f7')")
     await tab.until(f"{TOLD} === 'f7 is wrong. Right: e6 0.'")
     await tab.click("#practice-answer")
     await answered(tab)
@@ -188,7 +188,7 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         await tab.evaluate("desdaemon.socket.ask('status').then(() => true)")
         assert await tab.evaluate(last) == 4 * ["2, 1"]
         assert "To know: Black, White 2, 1" in await tab.evaluate("document.getElementById('book-known').textContent")
-        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         await tab.until("document.querySelectorAll('#book-rows tr').length === 3")
         assert await tab.evaluate("document.getElementById('book-to-know').checkVisibility()") is False
         await tab.click("#tab-practice")
@@ -199,9 +199,9 @@ def test_lines_of_the_book_are_asked_back_until_they_sit(tmp_path: Path, chrome:
         # On a telephone the verdict and the buttons are seen with the board.
         await tab.resize(390, 664)
         await tab.evaluate("document.getElementById('board').scrollIntoView({ block: 'nearest' })")
-        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.moves.play('f5')")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5f6'")
-        await tab.evaluate("desdaemon.play('f7')")
+        await tab.evaluate("desdaemon.moves.play('f7')")
         await tab.until(f"{TOLD} === 'f7 is wrong. Right: e6 0.'")
         seen = """['board', 'practice-told', 'practice-why', 'practice-hint'].map(id =>
             document.getElementById(id).getBoundingClientRect()).every(one => one.top >= 0 && one.bottom <= 664)"""
@@ -297,7 +297,7 @@ def test_a_reloaded_page_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -
         await tab.click("#practice-begin")
         await answered(tab, "f5")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
-        await tab.evaluate("desdaemon.play('c4')")
+        await tab.evaluate("desdaemon.moves.play('c4')")
         await tab.until(f"{TOLD} === 'c4 \u22122 is wrong. Right: c3 0.'")
         await tab.reload()
         await tab.until(f"{loaded} && {ASKED_NOW} && {MOVES} === 'f5d6'")
@@ -350,7 +350,7 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
         await tab.until(ASKED_NOW)
         assert await tab.evaluate(TOLD) == "1. f5 · White to move: find a move that people play most."
         assert await tab.evaluate(RIGHT) == ["f6", "d6"]
-        await tab.evaluate("desdaemon.play('f4')")
+        await tab.evaluate("desdaemon.moves.play('f4')")
         await tab.until(f"{TOLD} === 'f4 (1 game) is wrong. Right: f6 (5 games), d6 (4 games).'")
         await tab.until(f"{MOVES} === 'f5'")
         await answered(tab, "d6")
@@ -370,7 +370,8 @@ def test_lines_that_people_played_are_asked_back(tmp_path: Path, chrome: Chrome)
 
 def test_practice_says_what_is_missing_and_leaves_the_game(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
-        await tab.evaluate("desdaemon.play('f5'), desdaemon.play('d6'), desdaemon.play('c3'), desdaemon.game.step(-1)")
+        await tab.evaluate("for (const move of ['f5', 'd6', 'c3']) desdaemon.moves.play(move)")
+        await tab.evaluate("desdaemon.game.step(-1)")
         await tab.click("#tab-practice")
         await tab.press("x")
         await tab.until(f"{READY_TEXT}.startsWith('The book has no line from here.')")

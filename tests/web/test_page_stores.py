@@ -66,8 +66,9 @@ async def stored(chrome: Chrome, web: Web, texts: dict[str, str]) -> BrowserTab:
 async def works(tab: BrowserTab) -> None:
     """Visit every pane, play a move, load the page again; nothing is told a second time."""
     for pane in ("book", "library", "exercises", "practice", "server", "settings", "game"):
-        await tab.evaluate(f"desdaemon.pane('{pane}')")
-    await tab.evaluate("desdaemon.game.reset(); desdaemon.preferences.set('black', 'human'); desdaemon.place('f5')")
+        await tab.evaluate(f"desdaemon.tabs.show('{pane}')")
+    await tab.evaluate("desdaemon.game.reset(); desdaemon.preferences.set('black', 'human')")
+    await tab.evaluate("desdaemon.moves.place('f5')")
     await tab.until("desdaemon.game.moves() === 'f5'")
     await tab.reload()
     await tab.until(READY)

@@ -1,6 +1,7 @@
 // Hints: an analysis of the position on the board, all legal moves, deeper and deeper.
 
 import { legalMoves } from "../model/rules.js";
+import { Teller } from "../model/teller.js";
 import { complain } from "../view/notice.js";
 
 /** Milliseconds between two partials; the first one comes with the search's first iteration. */
@@ -8,17 +9,23 @@ const PARTIAL_MS = 40;
 
 /** @typedef {import("../main.js").App} App */
 
-export class Hints {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells when the analysis of a position has ended. */
+export class Hints extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket">} page */
+  constructor({ game, knowledge, preferences, socket }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
     this.key = "";
     /** Whether the analysis of this position has ended. */
     this.settled = false;
-    app.game.on(() => this.follow());
-    app.preferences.on((name) => {
+    game.on(() => this.follow());
+    game.on(() => this.stop(), "halt");
+    preferences.on((name) => {
       if (["hints", "level", "endless"].includes(name)) this.begin();
     });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.begin()));
@@ -31,20 +38,19 @@ export class Hints {
   }
 
   follow() {
-    if (this.key !== this.app.game.key()) this.begin();
+    if (this.key !== this.game.key()) this.begin();
   }
 
   /** Analyse the position on the board in place of the one before; none while hints are off or the page is hidden. */
   begin() {
     this.stop();
-    const { app } = this;
-    const { game } = app;
+    const { game, preferences } = this;
     this.settled = false;
     const count = legalMoves(game.now.cells, game.now.side).length;
-    if (!app.preferences.get("hints") || !count || document.hidden) return;
+    if (!preferences.get("hints") || !count || document.hidden) return;
     const key = (this.key = game.key());
-    const effort = app.preferences.get("endless") ? { until: "cancelled" } : { level: app.preferences.get("level") };
-    const asked = app.socket.ask(
+    const effort = preferences.get("endless") ? { until: "cancelled" } : { level: preferences.get("level") };
+    const asked = this.socket.ask(
       "analyze",
       { board: game.board(), multipv: count, partial_ms: PARTIAL_MS, book: "use", priority: 1, ...effort },
       (data) => this.take(key, data, count),
@@ -56,7 +62,7 @@ export class Hints {
         if (this.running === asked) {
           this.running = null;
           this.settled = true;
-          app.settled();
+          this.tell(key);
         }
       },
       (refusal) => {
@@ -71,6 +77,6 @@ export class Hints {
   take(key, data, count) {
     const moves = data.moves ?? [];
     // The first partial may have only the moves that the book knows.
-    if (this.app.knowledge.add(key, moves, moves.length === count)) this.app.learnt(key);
+    if (this.knowledge.add(key, moves, moves.length === count)) this.knowledge.tell(key);
   }
 }

@@ -2,6 +2,7 @@
 
 import { SIDES, colour } from "../model/rules.js";
 import { CLOSE } from "../model/store.js";
+import { Teller } from "../model/teller.js";
 import { complain, tell } from "../view/notice.js";
 import { sideName, t } from "../view/texts.js";
 import { Refusal } from "./socket.js";
@@ -9,10 +10,18 @@ import { Refusal } from "./socket.js";
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
 
-export class Player {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells "thinking", whether it is, and "clock" when a clock shows another time. */
+export class Player extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket"|"hints"|"teacher"|"moves">} page */
+  constructor({ game, knowledge, preferences, socket, hints, teacher, moves }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.hints = hints;
+    this.teacher = teacher;
+    this.moves = moves;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
     /** Milliseconds used by each side. @type {Record<Side, number>} */
@@ -23,8 +32,9 @@ export class Player {
     this.paused = true;
     /** True while a move is taken back from an engine that plays both sides. */
     this.resting = false;
-    app.game.on((told) => this.changed(told));
-    app.preferences.on((name) => {
+    game.on((told) => this.changed(told));
+    game.on(() => this.stop(), "halt");
+    preferences.on((name) => {
       if (["black", "white"].includes(name)) {
         this.paused = false;
         this.consider();
@@ -35,8 +45,7 @@ export class Player {
 
   /** Whether the engine plays the side to move. */
   get itsTurn() {
-    const { game, preferences } = this.app;
-    return preferences.get(colour(game.now.side)) === "engine";
+    return this.preferences.get(colour(this.game.now.side)) === "engine";
   }
 
   /** @param {string} kind */
@@ -46,14 +55,14 @@ export class Player {
     this.running = null;
     if (kind === "new") {
       this.used = { X: 0, O: 0 };
-      this.paused = !(this.app.preferences.get("black") === "engine" || this.app.preferences.get("white") === "engine");
+      this.paused = !SIDES.some((side) => this.preferences.get(colour(side)) === "engine");
     } else this.paused = kind === "moved" || this.resting;
     if (kind !== "moved") this.consider();
   }
 
   /** Take back a move; against the engine the user's own one and the engine's reply. */
   undo() {
-    const { game, preferences } = this.app;
+    const { game, preferences } = this;
     const [black, white] = SIDES.map((side) => preferences.get(colour(side)) === "engine");
     this.resting = black && white;
     game.undo(black === white ? undefined : black ? "O" : "X");
@@ -62,40 +71,39 @@ export class Player {
 
   /** Think if it is the engine's turn and play is not paused. */
   consider() {
-    if (this.itsTurn && !this.paused && !this.app.game.over) this.think();
+    if (this.itsTurn && !this.paused && !this.game.over) this.think();
   }
 
   /** Have the engine play a move for the side to move. */
   async think() {
-    const { app } = this;
-    if (this.running || app.game.over) return;
-    const key = app.game.key();
-    const rating = app.preferences.get("strength");
-    const { hints } = app;
+    const { game, hints, knowledge, moves, preferences } = this;
+    if (this.running || game.over) return;
+    const key = game.key();
+    const rating = preferences.get("strength");
     if (!rating && !this.itsTurn && hints.settled && hints.key === key) {
       // The button plays the move that is framed.
-      app.place(app.knowledge.best(key)?.move ?? "");
+      moves.place(knowledge.best(key)?.move ?? "");
       return;
     }
-    app.thinking(true);
+    this.tell(true, "thinking");
     try {
       const move = await (rating === CLOSE
         ? this.close()
         : rating
           ? this.asPeople(rating)
-          : this.searched(key, app.preferences.get("contempt")));
-      if (move) app.place(move);
+          : this.searched(key, preferences.get("contempt")));
+      if (move) moves.place(move);
     } catch (refusal) {
       complain(refusal);
     } finally {
-      app.thinking(this.running !== null);
+      this.tell(this.running !== null, "thinking");
     }
   }
 
   /** Ask for a move, or for what it hangs on; raises the refusal `cancelled` where nobody waits for it any more.
    * @param {string} op @param {any} args */
   async ask(op, args) {
-    const asked = (this.running = this.app.socket.ask(op, args));
+    const asked = (this.running = this.socket.ask(op, args));
     try {
       const data = await asked;
       if (this.running !== asked) throw new Refusal({ code: "cancelled", message: op });
@@ -107,18 +115,18 @@ export class Player {
 
   /** Return a move as people of a rating play. @param {number} rating */
   async asPeople(rating) {
-    const { game } = this.app;
+    const { game } = this;
     return (await this.ask("people.get", { board: game.board(game.root), moves: game.moves(), rating })).move;
   }
 
   /** Return the book's move or the best one. With `contempt` return, of the moves at most so many discs below the best,
    * the one whose second-best reply loses most. @param {string} key @param {number} contempt */
   async searched(key, contempt) {
-    const board = this.app.game.board();
+    const board = this.game.board();
     /** @param {any} args @param {number} parts */
     const analyze = (args, parts) => this.ask("analyze", { ...args, priority: 2, ...this.effort(parts) });
     const { moves } = await analyze({ board, book: "use" }, contempt ? 2 : 1);
-    this.app.knowledge.add(key, moves);
+    this.knowledge.add(key, moves);
     const [best] = moves;
     if (!contempt || !best || best.source === "book") return best?.move;
     const known = (await analyze({ board, multipv: 64, book: "ignore" }, 4)).moves;
@@ -135,7 +143,7 @@ export class Player {
 
   /** Return a move that keeps the game close: by lot one of those after which it is the most even, or a disc less. */
   async close() {
-    const args = { board: this.app.game.board(), multipv: 64, book: "ignore", priority: 2, ...this.effort() };
+    const args = { board: this.game.board(), multipv: 64, book: "ignore", priority: 2, ...this.effort() };
     const { moves } = await this.ask("analyze", args);
     /** @type {any[]} */
     const known = moves.filter((/** @type {any} */ one) => one.depth >= moves[0].depth);
@@ -146,9 +154,9 @@ export class Player {
 
   /** Return the limits of a search: a level, or with a clock a share of the time for the move. @param {number} parts */
   effort(parts = 1) {
-    const minutes = this.app.preferences.get("minutes");
-    if (!minutes) return { level: this.app.preferences.get("playLevel") };
-    const { now } = this.app.game;
+    const minutes = this.preferences.get("minutes");
+    if (!minutes) return { level: this.preferences.get("playLevel") };
+    const { now } = this.game;
     const left = Math.max(500, minutes * 60_000 - this.used[now.side]);
     const empty = [...now.cells].filter((cell) => cell === "-").length;
     return { time_ms: Math.ceil(Math.max(50, left / (empty / 2 + 6)) / parts) };
@@ -158,7 +166,7 @@ export class Player {
     this.paused = true;
     this.running?.cancel();
     this.running = null;
-    this.app.thinking(false);
+    this.tell(false, "thinking");
   }
 
   /** Charge the time since the last call to the side whose clock runs; from now on that of the side to move runs. */
@@ -166,17 +174,17 @@ export class Player {
     const now = performance.now();
     if (!this.paused) this.used[this.counting] += now - this.since;
     this.since = now;
-    this.counting = this.app.game.now.side;
+    this.counting = this.game.now.side;
   }
 
   tick() {
-    if (this.paused || this.app.game.over || this.app.teacher.waiting) {
+    if (this.paused || this.game.over || this.teacher.waiting) {
       this.since = performance.now();
       return;
     }
     this.count();
-    this.app.clocks();
-    const minutes = this.app.preferences.get("minutes");
+    this.tell(null, "clock");
+    const minutes = this.preferences.get("minutes");
     if (!minutes || this.used[this.counting] < minutes * 60_000) return;
     this.paused = true;
     tell(t("timeUp", { side: sideName(this.counting) }));
@@ -184,7 +192,7 @@ export class Player {
 
   /** Return the text of a side's clock, the time left; "" without a limit. @param {Side} side */
   clock(side) {
-    const minutes = this.app.preferences.get("minutes");
+    const minutes = this.preferences.get("minutes");
     if (!minutes) return "";
     const seconds = Math.max(0, Math.floor((minutes * 60_000 - this.used[side]) / 1000));
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

@@ -2,6 +2,7 @@
 
 import { covers } from "../model/knowledge.js";
 import { PASS, after, canonical, finalScore, isOver, legalMoves, other } from "../model/rules.js";
+import { Teller } from "../model/teller.js";
 import { complain } from "../view/notice.js";
 
 /** @typedef {import("../main.js").App} App */
@@ -19,11 +20,11 @@ const { grades: GRADES, half: HALF } = JSON.parse(
 /** Return what a loss in discs is called, "" for none of the grades. @param {number} lost */
 export const gradeOf = (lost) => GRADES.find(([discs]) => lost >= discs)?.[1] ?? "";
 
-/** Return the judged steps of the present line. @param {App} app @returns {Step[]} */
-export function steps(app) {
-  const line = app.game.line();
+/** Return the judged steps of the present line. @param {Pick<App, "game"|"knowledge">} page @returns {Step[]} */
+export function steps({ game, knowledge }) {
+  const line = game.line();
   return line.map((node, at) => {
-    const best = app.knowledge.best(app.game.key(node));
+    const best = knowledge.best(game.key(node));
     const sign = node.side === "X" ? 1 : -1;
     /** @type {Step} */
     const step = { node, score: null, sure: "", exact: false, lost: 0, grade: "", best: "", judged: null };
@@ -33,8 +34,8 @@ export function steps(app) {
     const choice = next && next.move !== PASS && legalMoves(node.cells, node.side).length > 1;
     step.judged = choice ? Boolean(best) : null;
     if (next && best && differs(node, next.move, best.move)) {
-      const own = app.knowledge.ofMove(app.game.key(node), next.move);
-      const later = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
+      const own = knowledge.ofMove(game.key(node), next.move);
+      const later = isOver(next.cells) ? finalScore(next.cells) : valueOf({ game, knowledge }, next);
       // Scores of searches of the same depth are compared, if there are such.
       const played = (own && covers(own, best)) || later === null ? own?.score : sign * later;
       if (played !== undefined) step.lost = Math.max(0, best.score - played);
@@ -54,7 +55,7 @@ export function accuracy(taken) {
 }
 
 /** Return where the present line leaves the book, by which move, and the best that the book had there; null if that is
- * not known, or if the line begins outside of the book. @param {App} app */
+ * not known, or if the line begins outside of the book. @param {Pick<App, "game"|"knowledge">} page */
 export function leftBook({ game, knowledge }) {
   const line = game.line();
   for (const [at, node] of line.entries()) {
@@ -78,89 +79,97 @@ function differs(node, move, best) {
   return one !== two;
 }
 
-/** Return Black's score of a position, after forced passes; null if unknown. @param {App} app @param {Node} node */
-function valueOf(app, node) {
+/** Return Black's score of a position, after forced passes; null if unknown.
+ * @param {Pick<App, "game"|"knowledge">} page @param {Node} node */
+function valueOf({ game, knowledge }, node) {
   let at = node;
   while (at.children[0]?.move === PASS) at = at.children[0];
-  const best = app.knowledge.best(app.game.key(at));
+  const best = knowledge.best(game.key(at));
   return best ? (at.side === "X" ? best.score : -best.score) : null;
 }
 
-export class Review {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells of its beginning, its end, and each position in between. */
+export class Review extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket"|"hints">} page */
+  constructor({ game, knowledge, preferences, socket, hints }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.hints = hints;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.played = null;
     this.done = 0;
     this.total = 0;
+    game.on(() => this.stop(), "halt");
   }
 
   /** Analyse the present line; each result is used as it comes. */
   async begin() {
-    const { app } = this;
+    const { game, knowledge } = this;
     this.stop();
-    const line = app.game.line();
+    const line = game.line();
     const last = line[line.length - 1];
-    const keys = line.map((node) => app.game.key(node));
+    const keys = line.map((node) => game.key(node));
     this.done = 0;
     // Each position; then each played move is searched by itself, unless it is the best.
     this.total = 2 * line.length - 1;
-    app.hints.stop();
-    const asked = (this.running = app.socket.ask(
+    this.hints.stop();
+    const asked = (this.running = this.socket.ask(
       "analyze",
       {
-        board: app.game.board(app.game.root),
-        moves: app.game.moves(last),
+        board: game.board(game.root),
+        moves: game.moves(last),
         plies: keys.map((_, at) => at),
-        level: app.preferences.get("gameLevel"),
+        level: this.preferences.get("gameLevel"),
         book: "use",
       },
       (data) => {
         if (data.done === false) return;
         this.done++;
-        app.knowledge.add(keys[data.ply], data.moves ?? []);
-        app.reviewed();
+        knowledge.add(keys[data.ply], data.moves ?? []);
+        this.tell(null);
       },
     ));
-    app.reviewed();
+    this.tell(null);
     try {
       const data = await asked;
-      for (const ply of data.plies) app.knowledge.add(keys[ply.ply], ply.moves ?? []);
+      for (const ply of data.plies) knowledge.add(keys[ply.ply], ply.moves ?? []);
       await this.searchPlayed(line, asked);
     } catch (refusal) {
       complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;
-    app.reviewed();
-    app.hints.begin();
+    this.tell(null);
+    this.hints.begin();
   }
 
   /** Search, by itself and at the level of the others, each played move that was not best, unless it has such a result
    * already. @param {Node[]} line @param {any} asked */
   async searchPlayed(line, asked) {
-    const { app } = this;
+    const { game, knowledge } = this;
     const others = line.slice(0, -1).flatMap((node, at) => {
       const { move } = line[at + 1];
-      const best = app.knowledge.best(app.game.key(node));
-      const own = app.knowledge.ofMove(app.game.key(node), move);
+      const best = knowledge.best(game.key(node));
+      const own = knowledge.ofMove(game.key(node), move);
       return best && differs(node, move, best.move) && !(own && covers(own, best)) ? [{ node, move }] : [];
     });
     this.done = this.total - others.length;
     for (const { node, move } of others) {
       if (this.running !== asked) return;
-      this.played = app.socket.ask("analyze", {
-        board: app.game.board(node),
+      this.played = this.socket.ask("analyze", {
+        board: game.board(node),
         allow: [move],
-        level: app.preferences.get("gameLevel"),
+        level: this.preferences.get("gameLevel"),
         book: "use",
       });
-      app.knowledge.add(app.game.key(node), (await this.played).moves, false);
+      knowledge.add(game.key(node), (await this.played).moves, false);
       this.done++;
-      app.reviewed();
+      this.tell(null);
     }
   }
 
@@ -168,15 +177,5 @@ export class Review {
     this.running?.cancel();
     this.played?.cancel();
     this.running = null;
-  }
-
-  /** Go to the next mistake (1) or the one before (-1). Returns whether there is one. @param {number} by */
-  mistake(by) {
-    const judged = steps(this.app);
-    const now = this.app.game.now.ply;
-    const bad = judged.filter((step) => step.grade);
-    const to = by > 0 ? bad.find((step) => step.node.ply > now) : bad.reverse().find((step) => step.node.ply < now);
-    if (to) this.app.seek(to.node);
-    return Boolean(to);
   }
 }

@@ -2,8 +2,10 @@
 
 import { START, after, legalMoves } from "../model/rules.js";
 import { read, write } from "../model/store.js";
-import { steps } from "./review.js";
+import { Teller } from "../model/teller.js";
 import { complain } from "../view/notice.js";
+import { t } from "../view/texts.js";
+import { steps } from "./review.js";
 
 /** How deep positions are read, and for how long at most, so that an answer does not wait for it. */
 const LEVEL = 16;
@@ -12,12 +14,17 @@ const TIME_MS = 400;
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
 /** @typedef {import("../model/knowledge.js").Result} Result */
-/** @typedef {import("../panes/why.js").Compared} Warning */
+/** @typedef {import("../view/why.js").Compared} Warning */
 
-export class Teacher {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells when what it waits for or warns of changes; "warned" of a warning, "released" the move that has waited. */
+export class Teacher extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket">} page */
+  constructor({ game, knowledge, preferences, socket }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
     /** The position that is read or was, and what was found there, best first. */
     this.key = "";
     /** @type {Result[]} */
@@ -33,11 +40,11 @@ export class Teacher {
     /** The moves of this game that the user was warned of, by position, and what they lose.
      * @type {Record<string, Record<string, number>>} */
     this.warned = read("warned", {});
-    app.game.on((kind) => {
+    game.on((kind) => {
       if (kind === "new") this.note({});
       this.follow();
     });
-    app.preferences.on((name) => {
+    preferences.on((name) => {
       if (["black", "white", "warn"].includes(name)) this.follow();
     });
     if (this.side) this.prepare();
@@ -48,7 +55,7 @@ export class Teacher {
   async prepare() {
     if (this.prepared) return;
     try {
-      await this.app.socket.ask("analyze", { board: `${START} X`, level: 1, book: "ignore", priority: 3 });
+      await this.socket.ask("analyze", { board: `${START} X`, level: 1, book: "ignore", priority: 3 });
       this.answered();
     } catch (refusal) {
       complain(refusal);
@@ -59,7 +66,7 @@ export class Teacher {
   answered() {
     if (this.prepared) return;
     this.prepared = true;
-    this.app.lesson.draw();
+    this.tell(null);
   }
 
   /** Whether the user waits for the engine, so that no clock runs. */
@@ -69,7 +76,7 @@ export class Teacher {
 
   /** The side that the user plays with warnings, against the engine; "" without. */
   get side() {
-    const { preferences } = this.app;
+    const { preferences } = this;
     const [black, white] = [preferences.get("black"), preferences.get("white")];
     return !preferences.get("warn") || black === white ? "" : black === "human" ? "X" : "O";
   }
@@ -89,18 +96,18 @@ export class Teacher {
 
   /** Read the position on the board, once, if the user has a choice there. */
   async look() {
-    const { app } = this;
-    const { now } = app.game;
+    const { game, knowledge } = this;
+    const { now } = game;
     const count = legalMoves(now.cells, now.side).length;
-    const key = now.side === this.side && count > 1 ? app.game.key() : "";
+    const key = now.side === this.side && count > 1 ? game.key() : "";
     if (key === this.key) return;
     this.running?.cancel();
     this.running = null;
     this.key = key;
     this.found = [];
     if (!key) return;
-    const asked = (this.running = app.socket.ask("analyze", {
-      board: app.game.board(),
+    const asked = (this.running = this.socket.ask("analyze", {
+      board: game.board(),
       multipv: count,
       level: LEVEL,
       time_ms: TIME_MS,
@@ -112,24 +119,23 @@ export class Teacher {
       this.answered();
       if (this.running !== asked) return;
       this.found = moves;
-      if (app.knowledge.add(key, moves)) app.learnt(key);
+      if (knowledge.add(key, moves)) knowledge.tell(key);
     } catch (refusal) {
       complain(refusal);
     }
     if (this.running !== asked) return;
     this.running = null;
-    if (this.held) app.play(this.held);
+    if (this.held) this.tell(this.held, "released");
   }
 
   /** Return whether a move has to wait, for the search or for the user's word after a warning. @param {string} move */
   holds(move) {
-    const { app } = this;
-    const { now } = app.game;
+    const { now } = this.game;
     if (now.side !== this.side || !after(now.cells, now.side, move)) return false;
-    this.held = this.running && app.socket.connected ? move : "";
+    this.held = this.running && this.socket.connected ? move : "";
     this.warning = this.held ? null : this.judged(move);
-    if (this.held) app.lesson.draw();
-    if (this.warning) app.lesson.warn();
+    if (this.held) this.tell(null);
+    if (this.warning) this.tell(null, "warned");
     return Boolean(this.held || this.warning);
   }
 
@@ -138,7 +144,7 @@ export class Teacher {
   judged(move) {
     const own = this.found.find((one) => one.move === move);
     const [best] = this.found;
-    if (!own || best.score - own.score < this.app.preferences.get("warn")) return null;
+    if (!own || best.score - own.score < this.preferences.get("warn")) return null;
     const lost = best.score - own.score;
     this.note({ ...this.warned, [this.key]: { ...this.warned[this.key], [move]: lost } });
     return { move, lost, own, best };
@@ -148,9 +154,9 @@ export class Teacher {
    * founded results, as the game's pane lists it; the number of other moves that the user was warned of, and the discs
    * that these would have lost. */
   tally() {
-    const { game } = this.app;
+    const { game } = this;
     const line = game.line();
-    const judged = steps(this.app);
+    const judged = steps(this);
     const played = line.slice(0, -1).flatMap((node, at) => {
       const { move } = line[at + 1];
       const warned = this.warned[game.key(node)]?.[move];
@@ -166,5 +172,15 @@ export class Teacher {
       avoided: all.length - played.length,
       saved: sum(all) - sum(played.map((one) => one.warned)),
     };
+  }
+  /** Return which mistakes were avoided and made in a finished game; "" where nobody is warned. */
+  summary() {
+    if (!this.side || !this.game.over) return "";
+    const { made, lost, avoided, saved } = this.tally();
+    const texts = [
+      avoided ? t("avoided", { n: avoided, m: saved }) : "",
+      made.length ? t("made", { n: made.length, m: lost }) : "",
+    ];
+    return texts.join(" ").trim() || t("noWarnings", { n: this.preferences.get("warn") });
   }
 }

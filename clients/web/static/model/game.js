@@ -24,7 +24,7 @@ function made(move, cells, side, parent) {
 }
 
 /** Tells "moved" (another node is looked at), "played" (along an existing branch), "tree" (nodes were added, removed or
- * reordered), "new" (another game). */
+ * reordered), "new" (another game). Events of their own are "leave", "halt" and "noted". */
 export class Game extends Teller {
   constructor() {
     super();
@@ -59,6 +59,22 @@ export class Game extends Teller {
     const child = made(move, cells, other(node.side), node);
     node.children.push(child);
     return child;
+  }
+
+  /** Tell that another game is to come on the board. */
+  leave() {
+    this.tell(null, "leave");
+  }
+
+  /** Tell everything that goes on about the game to stop. */
+  halt() {
+    this.tell(null, "halt");
+  }
+
+  /** Comment on the position that is looked at. @param {string} comment */
+  note(comment) {
+    this.now.comment = comment;
+    this.tell(null, "noted");
   }
 
   passWhereForced() {

@@ -1,5 +1,7 @@
 // Results of positions: for each move the best founded one, which no weaker one replaces.
 
+import { Teller } from "./teller.js";
+
 /** @typedef {{move: string, score: number, lower: number, upper: number, depth: number, selectivity: number,
  *   exact: boolean, source: "search"|"book", pv: string}} Result  Scores are the mover's. */
 
@@ -24,8 +26,10 @@ export function certainty(result, book = "book") {
   return result.selectivity < 100 ? `${result.depth}@${result.selectivity}%` : `${result.depth}`;
 }
 
-export class Knowledge {
+/** Tells a position's key when new results of it are to be shown. */
+export class Knowledge extends Teller {
   constructor() {
+    super();
     /** @type {Map<string, Map<string, Result>>} */
     this.known = new Map();
     /** By position: the best move of one search over all moves. @type {Map<string, Result>} */

@@ -176,7 +176,7 @@ export function write(name, value) {
   }
 }
 
-/** Preferences; a change is stored and its name told. */
+/** Preferences; a change is stored and told, first as an event of its name, then with it. */
 export class Preferences extends Teller {
   constructor() {
     super();
@@ -193,6 +193,13 @@ export class Preferences extends Teller {
     if (this.values[name] === value) return;
     /** @type {any} */ (this.values)[name] = value;
     write("preferences", this.values);
+    this.tell(value, name);
     this.tell(name);
+  }
+
+  /** Have a person play the colours named, the engine the others. @param {string} [colours] */
+  people(colours = "black white") {
+    for (const name of /** @type {const} */ (["black", "white"]))
+      this.set(name, colours.includes(name) ? "human" : "engine");
   }
 }

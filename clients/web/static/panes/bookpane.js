@@ -1,12 +1,10 @@
 // The pane of the book: its data on each move, scores by hand, and commands.
 
 import { nameOf, legalMoves } from "../model/rules.js";
+import { Teller } from "../model/teller.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { complain } from "../view/notice.js";
-import { t } from "../view/texts.js";
-import { counts } from "./serverpane.js";
-
-/** @typedef {import("../main.js").App} App */
+import { changesText, t } from "../view/texts.js";
 
 /** Commands that remove positions. */
 const REMOVING = ["delete", "prune", "subtree", "cut", "reduce"];
@@ -19,10 +17,16 @@ function results(won, drawn, lost) {
   return won + drawn + lost ? `${won}–${drawn}–${lost}` : "";
 }
 
-export class BookPane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** @typedef {import("../main.js").App} App */
+
+/** Tells "job" with the progress of a command. */
+export class BookPane extends Teller {
+  /** @param {Pick<App, "game"|"preferences"|"socket"|"moves"|"tabs">} page */
+  constructor({ game, preferences, socket, moves, tabs }) {
+    super();
+    this.game = game;
+    this.socket = socket;
+    this.moves = moves;
     /** @type {any[]} */
     this.commands = [];
     this.asked = 0;
@@ -35,6 +39,10 @@ export class BookPane {
     this.status = null;
     /** The last reply of book.umigame, and the key of its position. @type {any} */
     this.umigames = null;
+    game.on(() => this.look());
+    preferences.on(() => this.look(), "language");
+    socket.on(({ event }) => event === "book" && this.look(), "told");
+    tabs.on(() => this.look());
     byId("book-command").addEventListener("change", () => this.form());
     byId("book-form").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -56,7 +64,7 @@ export class BookPane {
     const editor = hello.role === "editor" || hello.role === "admin";
     this.editor = editor;
     byId("book-reader").hidden = editor;
-    this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) =>
+    this.commands = (await this.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) =>
       hello.ops.includes(`book.${one.name}`),
     );
     this.saves = hello.ops.includes("book.save");
@@ -82,13 +90,13 @@ export class BookPane {
 
   /** Show the book's data about the position on the board, unless the pane is hidden. */
   async look() {
-    const { app } = this;
+    const { game, socket } = this;
     if (byId("pane-book").hidden) return;
     const asked = ++this.asked;
     try {
       const [status, look] = await Promise.all([
-        app.socket.ask("status"),
-        app.socket.ask("book.get", { board: app.game.board(), children: true }).catch((refusal) => {
+        socket.ask("status"),
+        socket.ask("book.get", { board: game.board(), children: true }).catch((refusal) => {
           if (refusal.code === "not_found") return { found: false };
           throw refusal;
         }),
@@ -122,13 +130,13 @@ export class BookPane {
         })
       : "";
     byId("book-table").hidden = byId("book-umigame").hidden = !look.found;
-    const known = look.found && this.umigames?.key === this.app.game.key() ? this.umigames : null;
+    const known = look.found && this.umigames?.key === this.game.key() ? this.umigames : null;
     byId("book-to-know").hidden = !known;
     if (known) byId("book-known").textContent += ` · ${t("toKnow")} ${known.black}, ${known.white}`;
     const children = look.children ?? [];
     fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one, known)));
     this.narrow();
-    const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
+    const moves = legalMoves(this.game.now.cells, this.game.now.side).map(nameOf);
     const before = byId("edit-move").value;
     offer(
       "edit-move",
@@ -148,10 +156,10 @@ export class BookPane {
 
   /** Ask how many lines each side must know, and show it until the position or the book changes. */
   async umigame() {
-    const { app } = this;
-    const key = app.game.key();
+    const { game, socket } = this;
+    const key = game.key();
     try {
-      this.umigames = { key, ...(await app.socket.ask("book.umigame", { board: app.game.board() })) };
+      this.umigames = { key, ...(await socket.ask("book.umigame", { board: game.board() })) };
       this.look();
     } catch (refusal) {
       complain(refusal);
@@ -168,7 +176,7 @@ export class BookPane {
       el(
         "th",
         { scope: "row" },
-        el("button", { class: "move", text: one.move, onclick: () => this.app.play(one.move) }),
+        el("button", { class: "move", text: one.move, onclick: () => this.moves.play(one.move) }),
       ),
       el(
         "td",
@@ -234,20 +242,20 @@ export class BookPane {
    * @param {string} name @param {Record<string, any>} args @param {boolean} [line]
    * @param {string} [what] its name for the user */
   async command(name, args, line = false, what = `book ${name}`) {
-    const { app } = this;
+    const { game } = this;
     if (REMOVING.includes(name) && !confirm(t("sureRemove", { what }))) return;
-    const last = line ? app.game.line().at(-1) : app.game.now;
-    const place = { board: app.game.board(app.game.root), moves: app.game.moves(last) };
+    const last = line ? game.line().at(-1) : game.now;
+    const place = { board: game.board(game.root), moves: game.moves(last) };
     byId("book-told").textContent = "…";
     this.umigames = null;
     let seen = false;
     try {
-      const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => {
-        app.panes.server.progress(data);
+      const done = await this.socket.ask(`book.${name}`, { ...place, ...args }, (data) => {
+        this.tell(data, "job");
         if (data.job && !seen) byId("book-jobs").scrollIntoView({ block: "nearest" });
         seen ||= data.job;
       });
-      byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...counts(done)].join("\n");
+      byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...changesText(done)].join("\n");
     } catch (refusal) {
       const stopped = /** @type {any} */ (refusal).code === "cancelled";
       byId("book-told").textContent = stopped ? `book ${name}: ${t("stateCancelled")}` : "";

@@ -7,7 +7,7 @@ import { steps } from "../engine/review.js";
 import { byId, press } from "../view/dom.js";
 import { complain, tell } from "../view/notice.js";
 import { t, turnText } from "../view/texts.js";
-import { Why, compared, furnish } from "./why.js";
+import { Why, furnish } from "../view/why.js";
 
 /** The least loss in discs of a move that becomes an exercise. */
 const LOST = 4;
@@ -15,9 +15,14 @@ const LOST = 4;
 /** @typedef {import("../main.js").App} App */
 
 export class ExercisePane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket"|"board"|"moves"|"tabs">} page */
+  constructor({ game, knowledge, preferences, socket, board, moves, tabs }) {
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.moves = moves;
+    this.tabs = tabs;
     this.exercises = new Exercises();
     /** The move that was last tried in this exercise. */
     this.tried = "";
@@ -25,11 +30,14 @@ export class ExercisePane {
     this.counted = false;
     this.note = "";
     furnish("exercise", "nextExercise");
-    this.why = new Why(app, "exercise", () => this.draw());
+    this.why = new Why({ game, preferences, socket, board }, "exercise", () => this.draw());
     /** The search of the exercises that are being made of the game on the board.
      * @type {ReturnType<import("../engine/socket.js").Socket["ask"]>|null} */
     this.making = null;
-    app.game.on((told) => this.follow(told));
+    game.on((told) => this.follow(told));
+    game.on(() => this.making?.cancel(), "halt");
+    preferences.on(() => this.draw(), "language");
+    tabs.on(() => this.draw());
     for (const name of ["begin", "next"]) press(`exercise-${name}`, () => this.next());
     press("exercise-back", () => this.goBack());
     press("exercise-hint", () => this.hint());
@@ -42,7 +50,7 @@ export class ExercisePane {
       this.draw();
     });
     byId("exercise-file").addEventListener("change", async (/** @type {any} */ event) => {
-      for (const file of event.target.files) await this.read(await file.text());
+      await this.files(event.target.files);
       event.target.value = "";
     });
     this.draw();
@@ -50,16 +58,21 @@ export class ExercisePane {
 
   /** The exercise that the game on the board begins with. */
   get current() {
-    const { game } = this.app;
+    const { game } = this;
     return this.exercises.of(game.board(game.root));
+  }
+
+  /** @param {Iterable<File>} files */
+  async files(files) {
+    for (const file of files) await this.read(await file.text());
   }
 
   /** Have the gateway read problems in OBF, keep them, and begin. @param {string} text */
   async read(text) {
     try {
-      const { exercises, complaints } = await this.app.socket.ask("web.exercises", { text });
+      const { exercises, complaints } = await this.socket.ask("web.exercises", { text });
       const room = this.exercises.add(exercises);
-      this.app.pane("exercises");
+      this.tabs.show("exercises");
       this.next();
       const told = [t("exercisesRead", { n: exercises.length }), ...(room ? [] : [t("noRoom")])];
       tell([...told, ...complaints.slice(0, 3)].join(" · "));
@@ -70,8 +83,8 @@ export class ExercisePane {
 
   /** Return the known moves of the game on the board by which a person lost much. */
   mistakes() {
-    const { game, preferences } = this.app;
-    return steps(this.app)
+    const { game, preferences } = this;
+    return steps(this)
       .filter(({ node, lost }) => lost >= LOST && preferences.get(colour(node.side)) === "human")
       .map(({ node, lost }) => ({ node, lost, move: game.next(node)?.move ?? "" }));
   }
@@ -79,8 +92,8 @@ export class ExercisePane {
   /** Make exercises of these mistakes, in which the engine judges all moves, and ask the first one; while that goes on,
    * stop it. */
   async make() {
-    const { app, exercises } = this;
-    app.pane("exercises");
+    const { game, exercises } = this;
+    this.tabs.show("exercises");
     if (this.making) {
       this.making.cancel();
       return;
@@ -89,10 +102,10 @@ export class ExercisePane {
       const mistakes = this.mistakes();
       const made = [];
       for (const [done, { node, lost, move }] of mistakes.entries()) {
-        const board = app.game.board(node);
+        const board = game.board(node);
         if (exercises.of(board)) continue;
-        const level = app.preferences.get("gameLevel");
-        this.making = app.socket.ask("analyze", { board, multipv: 64, level, book: "ignore" });
+        const level = this.preferences.get("gameLevel");
+        this.making = this.socket.ask("analyze", { board, multipv: 64, level, book: "ignore" });
         this.note = t("jobProgress", { phase: t("mistakes"), done, total: mistakes.length });
         this.draw();
         const { moves } = await this.making;
@@ -102,12 +115,12 @@ export class ExercisePane {
       }
       this.making = null;
       // Later it may begin with an exercise.
-      if (made.length) app.putAside();
+      if (made.length) game.leave();
       const room = exercises.add(made);
-      const boards = mistakes.map(({ node }) => app.game.board(node));
+      const boards = mistakes.map(({ node }) => game.board(node));
       const first = made[0]?.board ?? boards.find((board) => exercises.of(board));
       if (first) this.begin(first);
-      else this.note = t(steps(app).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
+      else this.note = t(steps(this).some((step) => step.judged) ? "mineFew" : "mineNone", { n: LOST });
       if (made.length) tell([t("exercisesMade", { n: made.length }), ...(room ? [] : [t("noRoom")])].join(" · "));
     } catch (refusal) {
       this.making = null;
@@ -119,26 +132,26 @@ export class ExercisePane {
 
   /** Ask the exercise that is due first. */
   next() {
-    const { app, exercises } = this;
-    app.pane("exercises");
-    if (exercises.list.length) this.begin(exercises.next(app.game.board(app.game.root)).board);
+    const { game, exercises } = this;
+    this.tabs.show("exercises");
+    if (exercises.list.length) this.begin(exercises.next(game.board(game.root)).board);
   }
 
   /** Put an exercise on the board, without hints and with a person on both sides. @param {string} board */
   begin(board) {
-    const { app } = this;
-    app.putAside();
-    app.stopAll();
-    app.people();
-    app.preferences.set("hints", false);
-    app.game.open({ board });
+    const { game, preferences } = this;
+    game.leave();
+    game.halt();
+    preferences.people();
+    preferences.set("hints", false);
+    game.open({ board });
   }
 
   /** Say in which column the move is. */
   hint() {
     const one = this.current;
     if (!one) return;
-    this.app.game.go(this.app.game.root);
+    this.game.go(this.game.root);
     this.note = t("exerciseHint", { column: rightMoves(one)[0][0] });
     this.draw();
   }
@@ -148,28 +161,28 @@ export class ExercisePane {
     const one = this.current;
     if (!one) return;
     this.count(one, false);
-    this.app.game.go(this.app.game.root);
-    this.app.play(rightMoves(one)[0]);
+    this.game.go(this.game.root);
+    this.moves.play(rightMoves(one)[0]);
   }
 
   /** Go back to the position of the exercise. */
   goBack() {
     this.why.take(null);
-    this.app.game.go(this.app.game.root);
+    this.game.go(this.game.root);
     this.draw();
   }
 
   /** Show why the move that was tried is wrong, or what comes after the right one. */
   async explain() {
-    const { app, tried } = this;
+    const { game, tried } = this;
     const one = this.current;
     if (!one || !tried) return;
-    const { root, now } = app.game;
+    const { root, now } = game;
     const right = rightMoves(one);
     try {
-      const found = await compared(app, root, tried, right.includes(tried) ? tried : right[0]);
-      if (app.game.now !== now) return;
-      app.game.go(root);
+      const found = await this.why.compared(root, tried, right.includes(tried) ? tried : right[0]);
+      if (game.now !== now) return;
+      game.go(root);
       this.why.take(found);
       this.why.tell("why");
     } catch (refusal) {
@@ -186,7 +199,7 @@ export class ExercisePane {
   /** React to a change of the game; its first move is an answer. @param {string} kind as `Game` tells it */
   follow(kind) {
     const one = this.current;
-    const { game } = this.app;
+    const { game } = this;
     if (kind === "new") this.counted = false;
     this.why.take(null);
     const tried = (one && game.now !== game.root && game.line()[1]?.move) || "";
@@ -207,14 +220,14 @@ export class ExercisePane {
     if (!list.length) return t("exercisesNone");
     if (!one) return t("exercisesReady");
     if (this.why.moves) return this.why.text();
-    if (!this.tried) return `${turnText(this.app.game)}: ${t("exerciseFind")}`;
+    if (!this.tried) return `${turnText(this.game)}: ${t("exerciseFind")}`;
     return t(rightMoves(one).includes(this.tried) ? "exerciseRight" : "exerciseWrong", { move: this.tried });
   }
 
   draw() {
     const one = this.current;
     const { list } = this.exercises;
-    const asked = one && this.app.preferences.get("pane") === "exercises";
+    const asked = one && this.preferences.get("pane") === "exercises";
     if (!asked) this.why.take(null);
     const answer = this.why.moves?.move ?? this.tried;
     const right = Boolean(one && rightMoves(one).includes(answer));

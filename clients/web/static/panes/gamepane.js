@@ -11,21 +11,23 @@ import { t } from "../view/texts.js";
 /** @typedef {import("../model/game.js").Node} Node */
 
 export class GamePane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+  /** @param {Pick<App, "game"|"knowledge"|"board"|"review">} page */
+  constructor({ game, knowledge, board, review }) {
+    this.game = game;
+    this.knowledge = knowledge;
+    this.board = board;
+    this.review = review;
     /** @type {"score"|"loss"} */
     this.kind = "score";
     /** @type {ReturnType<typeof leftBook>} */
     this.left = null;
-    press("analyse", () => (app.review.running ? app.review.stop() : app.review.begin()));
+    press("analyse", () => (review.running ? review.stop() : review.begin()));
     press("graph-kind", () => this.swapGraph());
-    press("mistake-next", () => app.review.mistake(1));
-    press("mistake-back", () => app.review.mistake(-1));
-    press("promote", () => app.game.promote());
+    press("mistake-next", () => this.toMistake(1));
+    press("mistake-back", () => this.toMistake(-1));
+    press("promote", () => game.promote());
     byId("comment").addEventListener("input", (/** @type {Event} */ event) => {
-      app.game.now.comment = /** @type {HTMLTextAreaElement} */ (event.target).value;
-      app.keepSoon();
+      game.note(/** @type {HTMLTextAreaElement} */ (event.target).value);
       this.tree();
     });
   }
@@ -35,24 +37,32 @@ export class GamePane {
     this.draw();
   }
 
+  /** Go to the next mistake (1) or the one before (-1). @param {number} by */
+  toMistake(by) {
+    const now = this.game.now.ply;
+    const bad = steps(this).filter((step) => step.grade);
+    const to = by > 0 ? bad.find((step) => step.node.ply > now) : bad.reverse().find((step) => step.node.ply < now);
+    if (to) this.board.seek(to.node);
+  }
+
   /** Draw everything that depends on scores. */
   draw() {
-    const { app } = this;
-    const judged = steps(app);
+    const { game } = this;
+    const judged = steps(this);
     const line = judged.map((step) => step.node);
     fill(
       byId("graph"),
-      graph(judged, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])),
+      graph(judged, Math.max(0, line.indexOf(game.now)), this.kind, (ply) => game.go(line[ply])),
     );
     this.progress();
     byId("graph-kind").textContent = t(this.kind === "score" ? "showLosses" : "showScores");
     const [black, white] = SIDES.map((side) => accuracy(judged.filter((step) => step.node.side === side)));
     byId("graph-kind").hidden = !(black + white);
     byId("accuracy").textContent = black + white ? t("accuracy", { black: black || "–", white: white || "–" }) : "";
-    const left = (this.left = leftBook(app));
+    const left = (this.left = leftBook(this));
     const had = left?.had ? ` (${t("sourceLink")} ${left.had.move} ${signed(left.had.score)})` : "";
     const text = left && t("leftBook", { move: `${left.next.ply}. ${left.next.move}` }) + had;
-    fill(byId("left-book"), left && el("button", { class: "small", text, onclick: () => app.seek(left.node) }));
+    fill(byId("left-book"), left && el("button", { class: "small", text, onclick: () => this.board.seek(left.node) }));
     const bad = judged.filter((step) => step.grade);
     fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
     byId("mistakes-none").hidden = bad.length > 0;
@@ -62,7 +72,7 @@ export class GamePane {
   }
 
   progress() {
-    const { review } = this.app;
+    const { review } = this;
     const running = Boolean(review.running);
     byId("analyse").textContent = t(running ? "stop" : "analyse");
     byId("analysis-progress").hidden = !running;
@@ -72,7 +82,7 @@ export class GamePane {
 
   /** @param {import("../engine/review.js").Step} step */
   mistake(step) {
-    const next = this.app.game.next(step.node);
+    const next = this.game.next(step.node);
     return el(
       "li",
       {},
@@ -80,8 +90,8 @@ export class GamePane {
         "button",
         {
           class: `mistake ${step.grade}`,
-          onclick: () => this.app.seek(step.node),
-          "aria-current": step.node === this.app.game.now ? "true" : undefined,
+          onclick: () => this.board.seek(step.node),
+          "aria-current": step.node === this.game.now ? "true" : undefined,
         },
         el("span", { class: `stone ${colour(step.node.side)}`, "aria-hidden": "true" }),
         `${step.node.ply + 1}. ${next?.move} `,
@@ -95,7 +105,7 @@ export class GamePane {
 
   /** Draw the moves as a tree: the first child continues the line, others are indented below. */
   tree() {
-    const { game } = this.app;
+    const { game } = this;
     const path = new Set(game.line());
     /** @param {Node} node @returns {any} */
     const button = (node) =>
@@ -142,7 +152,7 @@ export class GamePane {
       const sure = before.exact ? "=" : before.sure ? certainty(/** @type {any} */ (before.sure), t("sourceLink")) : "";
       return el(
         "tr",
-        { class: before.grade, "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        { class: before.grade, "aria-current": step.node === this.game.now ? "true" : undefined },
         el("th", { scope: "row", text: `${step.node.ply}. ${step.node.move}` }),
         el("td", { text: before.score === null ? "" : signed(before.score) }),
         el("td", { text: sure }),

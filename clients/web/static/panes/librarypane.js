@@ -4,12 +4,11 @@ import { discs, finalScore, isOver, nameOf, squareOf } from "../model/rules.js";
 import { Game } from "../model/game.js";
 import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
+import { Teller } from "../model/teller.js";
 import { steps } from "../engine/review.js";
 import { byId, el, fill, offer, press, save, signed, svg } from "../view/dom.js";
 import { complain, tell } from "../view/notice.js";
 import { t } from "../view/texts.js";
-
-/** @typedef {import("../main.js").App} App */
 
 const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
 /** Most bytes of a file that fit into a frame, in base64. */
@@ -21,10 +20,18 @@ const SHOWN = 200;
 /** Sizes in WTHOR's files, bytes: header, game, name of a player (jou), of a tournament (trn). */
 const WTHOR = { header: 16, game: 68, jou: 20, trn: 26 };
 
-export class LibraryPane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** @typedef {import("../main.js").App} App */
+
+/** Tells "problems" with files of them that were given. */
+export class LibraryPane extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences"|"socket"|"board">} page */
+  constructor({ game, knowledge, preferences, socket, board }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.board = board;
     /** @type {any[]} */
     this.games = read("games", []);
     /** Number of games that the browser has room for. */
@@ -36,11 +43,11 @@ export class LibraryPane {
     );
     press("paste-open", () => this.text(byId("paste").value));
     byId("paste-file").addEventListener("change", (/** @type {any} */ event) => this.files(event.target.files));
-    press("copy-moves", (event) => this.copy(app.game.moves(app.game.line().at(-1)), event.target));
-    press("copy-board", (event) => this.copy(app.game.board(), event.target));
-    press("copy-link", (event) => this.copy(location.origin + "/" + fragment(app.game), event.target));
+    press("copy-moves", (event) => this.copy(game.moves(game.line().at(-1)), event.target));
+    press("copy-board", (event) => this.copy(game.board(), event.target));
+    press("copy-link", (event) => this.copy(location.origin + "/" + fragment(game), event.target));
     press("save", () => this.save(byId("format").value));
-    press("picture-svg", () => save("board.svg", picture(app), "image/svg+xml"));
+    press("picture-svg", () => save("board.svg", picture(this), "image/svg+xml"));
     press("picture-png", () => this.png());
     press("keep", () => this.keepPresent());
     byId("kept-filter").addEventListener("input", () => this.draw());
@@ -58,7 +65,7 @@ export class LibraryPane {
     });
     document.addEventListener("copy", (event) => {
       if (String(getSelection()) || /** @type {Element} */ (event.target).closest?.("input, textarea")) return;
-      event.clipboardData?.setData("text/plain", app.game.moves(app.game.line().at(-1)));
+      event.clipboardData?.setData("text/plain", game.moves(game.line().at(-1)));
       event.preventDefault();
     });
     document.addEventListener("dragover", (event) => event.preventDefault());
@@ -67,6 +74,7 @@ export class LibraryPane {
       if (event.dataTransfer?.files.length) this.files(event.dataTransfer.files);
       else this.text(event.dataTransfer?.getData("text/plain") ?? "");
     });
+    preferences.on(() => this.draw(), "language");
     this.draw();
   }
 
@@ -82,7 +90,7 @@ export class LibraryPane {
   async files(files) {
     const problems = [...files].filter((file) => /\.obf$/i.test(file.name));
     if (problems.length) {
-      for (const file of problems) await this.app.panes.exercises.read(await file.text());
+      this.tell(problems, "problems");
       return;
     }
     const [players, tournaments] = [await namesOf(files, "jou"), await namesOf(files, "trn")];
@@ -103,19 +111,19 @@ export class LibraryPane {
    * @param {Iterable<any>|AsyncIterable<any>} sources the arguments of `web.read`, and `bytes`
    * @param {(game: any, bytes: Uint8Array) => void} [named] called with each game */
   async read(sources, named = () => {}) {
-    const { app } = this;
+    const { game } = this;
     const games = [];
     const complaints = [];
     try {
       for await (const { bytes, ...args } of sources) {
-        const reply = await app.socket.ask("web.read", args);
-        for (const game of reply.games) named(game, bytes);
+        const reply = await this.socket.ask("web.read", args);
+        for (const one of reply.games) named(one, bytes);
         games.push(...reply.games);
         complaints.push(...reply.complaints);
       }
       if (games.length) {
-        app.putAside();
-        app.game.open(games[0], games.length === 1);
+        game.leave();
+        game.open(games[0], games.length === 1);
       }
       if (games.length > 1) this.keep(games.map(asSaved));
       tell([t("read", { n: games.length }), ...complaints.slice(0, 3)].join(" · "));
@@ -145,23 +153,23 @@ export class LibraryPane {
 
   /** @param {string} format */
   async save(format) {
-    const { app } = this;
-    const line = app.game.line();
-    const known = steps(app);
+    const { game } = this;
+    const line = game.line();
+    const known = steps(this);
     const scores = known
       .slice(0, -1)
       .map((step) => (step.score === null ? null : step.node.side === "X" ? step.score : -step.score));
     const last = line[line.length - 1];
-    const game = {
-      ...app.game.about,
-      board: app.game.board(app.game.root),
-      moves: app.game.moves(last),
+    const whole = {
+      ...game.about,
+      board: game.board(game.root),
+      moves: game.moves(last),
       notes: line.slice(1).map((node) => node.comment),
       scores,
       result: isOver(last.cells) ? finalScore(last.cells) : null,
     };
     try {
-      const reply = await app.socket.ask("web.write", { games: [game], format });
+      const reply = await this.socket.ask("web.write", { games: [whole], format });
       if (reply.text !== undefined) save(`game.${format}`, reply.text, "text/plain");
       else
         save(
@@ -181,7 +189,7 @@ export class LibraryPane {
       canvas.getContext("2d").drawImage(image, 0, 0, 856, 856);
       canvas.toBlob((/** @type {Blob} */ blob) => save("board.png", blob, "image/png"));
     };
-    image.src = `data:image/svg+xml,${encodeURIComponent(picture(this.app))}`;
+    image.src = `data:image/svg+xml,${encodeURIComponent(picture(this))}`;
   }
 
   // The list
@@ -189,7 +197,7 @@ export class LibraryPane {
   /** Put the game on the board into the list, in place of its row unless other moves were played since; false if it is
    * there already. */
   keepPresent() {
-    const { game } = this.app;
+    const { game } = this;
     const moves = game.moves(game.line().at(-1));
     /** @param {any} game */
     const text = ({ about, board, tree }) => JSON.stringify([about, board, tree]);
@@ -204,8 +212,8 @@ export class LibraryPane {
 
   /** Open a game of the list. @param {any} one */
   open(one) {
-    this.app.putAside();
-    loaded(this.app.game, one);
+    this.game.leave();
+    loaded(this.game, one);
   }
 
   /** @param {any[]} games */
@@ -351,16 +359,15 @@ function titled(game) {
 
 /** Return the board as the text of an SVG file: the page's drawing with discs, the last move and, if they are on,
  * hints.
- * @param {App} app */
-export function picture(app) {
+ * @param {Pick<App, "game"|"knowledge"|"preferences"|"board">} page */
+export function picture({ game, knowledge, preferences, board }) {
   const drawing = /** @type {any} */ (byId("board").querySelector("svg.board")).cloneNode(true);
   drawing.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   drawing.setAttribute("width", "428");
   drawing.setAttribute("height", "428");
-  const { game } = app;
   const place = (/** @type {number} */ square) => {
     for (let at = 0; at < 64; at++)
-      if (app.board.squareAt(at >> 3, at % 8) === square) return [22 + (at % 8) * 48 + 24, 22 + (at >> 3) * 48 + 24];
+      if (board.squareAt(at >> 3, at % 8) === square) return [22 + (at % 8) * 48 + 24, 22 + (at >> 3) * 48 + 24];
     return [0, 0];
   };
   for (let square = 0; square < 64; square++) {
@@ -370,8 +377,8 @@ export function picture(app) {
       drawing.append(svg("circle", { cx, cy, r: 20, fill: cell === "X" ? "#161817" : "#f7f5ee", stroke: "#0d1110" }));
     if (squareOf(game.now.move) === square) drawing.append(svg("circle", { cx, cy, r: 5, fill: "#ffb020" }));
   }
-  if (app.preferences.get("hints")) {
-    for (const one of app.knowledge.of(game.key())) {
+  if (preferences.get("hints")) {
+    for (const one of knowledge.of(game.key())) {
       if (game.now.cells[squareOf(one.move)] !== "-") continue;
       const [x, y] = place(squareOf(one.move));
       drawing.append(

@@ -1,6 +1,7 @@
 // The pane of what people played here: moves with results, and games. Without an index of games there is no tab.
 
 import { Game } from "../model/game.js";
+import { Teller } from "../model/teller.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { complain } from "../view/notice.js";
 import { t } from "../view/texts.js";
@@ -10,13 +11,20 @@ const GAMES = 50;
 
 /** @typedef {import("../main.js").App} App */
 
-export class PlayedPane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells whether there is an index of games, once that is known of a daemon. */
+export class PlayedPane extends Teller {
+  /** @param {Pick<App, "game"|"socket"|"moves"|"tabs">} page */
+  constructor({ game, socket, moves, tabs }) {
+    super();
+    this.game = game;
+    this.socket = socket;
+    this.moves = moves;
+    this.tabs = tabs;
     this.asked = 0;
     /** Whether the daemon has an index of games. */
     this.there = false;
+    game.on(() => this.look());
+    tabs.on(() => this.look());
     byId("played-filter").addEventListener("submit", (/** @type {Event} */ event) => {
       event.preventDefault();
       this.look();
@@ -28,14 +36,14 @@ export class PlayedPane {
     this.there = Boolean(hello.ops.includes("games.get") && (await this.ask({})));
     byId("tab-played").hidden = !this.there;
     byId("games-missing").hidden = this.there;
-    this.app.panes.practice.label();
+    this.tell(this.there);
     if (this.there) await this.look();
-    else if (!byId("pane-played").hidden) this.app.pane("game");
+    else if (!byId("pane-played").hidden) this.tabs.show("game");
   }
 
   /** Return what was played on the board; null without an index. @param {any} args */
   ask(args) {
-    return this.app.socket.ask("games.get", { board: this.app.game.board(), ...args }).catch((refusal) => {
+    return this.socket.ask("games.get", { board: this.game.board(), ...args }).catch((refusal) => {
       if (refusal.code === "not_found") return null;
       throw refusal;
     });
@@ -63,7 +71,7 @@ export class PlayedPane {
     byId("played-none").hidden = found.moves.length > 0;
     byId("played-table").hidden = byId("played-list").hidden = !found.moves.length;
     fill(byId("played-rows"), ...found.moves.flatMap((/** @type {any} */ one) => this.rows(one)));
-    fill(byId("played-games"), ...found.games.flatMap((/** @type {any} */ one) => this.game(one)));
+    fill(byId("played-games"), ...found.games.flatMap((/** @type {any} */ one) => this.listed(one)));
     // The button that had the focus is gone.
     if (focused) (byId("played-rows").querySelector("button") ?? byId("tab-played")).focus();
   }
@@ -87,12 +95,12 @@ export class PlayedPane {
     const mean = one.mean === null ? "" : signed(Math.round(10 * one.mean) / 10);
     const years = one.last > one.first ? `${one.first}–${one.last}` : (one.last ?? "");
     const players = one.players.map((/** @type {any} */ player) => `${player.name} ${player.games}`).join(", ");
-    const play = { class: "move", text: one.move, onclick: () => this.app.play(one.move) };
+    const play = { class: "move", text: one.move, onclick: () => this.moves.play(one.move) };
     return this.pair(play, [one.games, ...parts, mean, years], players && `${t("oftenBy")} ${players}`);
   }
 
   /** @param {any} one */
-  game(one) {
+  listed(one) {
     // 1 and -1 are wins without discs.
     const points =
       Math.abs(one.result ?? 0) === 1
@@ -106,12 +114,12 @@ export class PlayedPane {
   /** Put a listed game on the board, where it was found; how it goes on the index tells move by move.
    * @param {any} one */
   async open(one) {
-    const { app } = this;
+    const { game } = this;
     const { black, white, event, year } = one;
-    const { ply } = app.game.now;
+    const { ply } = game.now;
     const data = {
-      board: app.game.board(app.game.root),
-      moves: app.game.moves(),
+      board: game.board(game.root),
+      moves: game.moves(),
       black,
       white,
       event,
@@ -131,8 +139,8 @@ export class PlayedPane {
       complain(refusal);
       return;
     }
-    app.putAside();
-    app.game.open({ ...data, moves: found.moves() });
-    app.game.step(ply);
+    game.leave();
+    game.open({ ...data, moves: found.moves() });
+    game.step(ply);
   }
 }

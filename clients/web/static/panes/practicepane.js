@@ -9,7 +9,7 @@ import { AGAIN_MS } from "../engine/socket.js";
 import { byId, el, fill, offer, press, signed } from "../view/dom.js";
 import { complain, tell } from "../view/notice.js";
 import { t, turnText } from "../view/texts.js";
-import { Why, compared, furnish } from "./why.js";
+import { Why, furnish } from "../view/why.js";
 
 /** Milliseconds for which a wrong move stays on the board. */
 const WRONG_MS = 900;
@@ -28,16 +28,24 @@ const WRONG_MS = 900;
  *   asked: number, missed: boolean, tried: string, why: string, done: Line|null, ended: boolean}} Run */
 
 export class PracticePane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+  /** @param {Pick<App, "game"|"preferences"|"socket"|"openings"|"board"|"moves"|"tabs">} page
+   * @param {any} before the run that the page had before it was loaded anew, as `saved` returned it */
+  constructor({ game, preferences, socket, openings, board, moves, tabs }, before) {
+    this.game = game;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.openings = openings;
+    this.board = board;
+    this.moves = moves;
+    this.tabs = tabs;
+    /** Whether the daemon has an index of games. */
+    this.people = false;
     this.practice = new Practice();
     /** @type {Run|null} */
     this.run = null;
     furnish("practice", "nextLine");
-    this.why = new Why(app, "practice", () => this.draw());
-    /** The run that the page had before it was loaded anew, as `saved` returned it. */
-    this.before = app.kept.practice ?? null;
+    this.why = new Why({ game, preferences, socket, board }, "practice", () => this.draw());
+    this.before = before ?? null;
     /** Why nothing is asked, "" if something is; and what is missing for it. */
     this.nothing = "";
     this.missing = "";
@@ -45,8 +53,10 @@ export class PracticePane {
     this.refused = false;
     /** Whether this pane itself puts a game on the board. */
     this.opening = false;
-    app.game.on((told) => this.follow(told));
-    app.preferences.on(() => this.draw());
+    game.on((told) => this.follow(told));
+    preferences.on(() => this.label(), "language");
+    preferences.on(() => this.draw());
+    tabs.on(() => this.draw());
     press("practice-begin", () => this.begin());
     press("practice-next", () => this.next());
     press("practice-back", () => this.goBack());
@@ -58,7 +68,7 @@ export class PracticePane {
 
   /** Draw the choices in the chosen language, and everything else. */
   label() {
-    const { preferences } = this.app;
+    const { preferences } = this;
     offer(
       "practice-source",
       [
@@ -67,11 +77,9 @@ export class PracticePane {
       ],
       preferences.get("practiceSource"),
     );
-    // The panes are not there yet while this one is made.
-    const there = this.app.panes?.played.there;
     const people = byId("practice-source").options[1];
-    people.disabled = !there;
-    if (!there) people.textContent += ` (${t("gamesMissing")})`;
+    people.disabled = !this.people;
+    if (!this.people) people.textContent += ` (${t("gamesMissing")})`;
     offer(
       "practice-side",
       [
@@ -84,11 +92,17 @@ export class PracticePane {
     this.draw();
   }
 
+  /** @param {boolean} there whether the daemon has an index of games */
+  offerPeople(there) {
+    this.people = there;
+    this.label();
+  }
+
   // Runs
 
   /** Practise from the position on the board. */
   begin() {
-    const { game, preferences } = this.app;
+    const { game, preferences } = this;
     this.ask(this.practice.course(game.board(game.root), game.moves(), preferences.get("practiceSource")));
   }
 
@@ -101,31 +115,31 @@ export class PracticePane {
   /** Ask a line of a course: one that is due, another than `last` if there is one, else a new one.
    * @param {Course} course @param {Line|null} [last] */
   async ask(course, last = null) {
-    const { app } = this;
-    const sides = /** @type {Side[]} */ ([...app.preferences.get("practiceSide")]);
+    const { game, preferences } = this;
+    const sides = /** @type {Side[]} */ ([...preferences.get("practiceSide")]);
     const lines = course.lines.filter((one) => sides.includes(one.side));
     const line = dueFirst(dueOf(lines, Date.now()), last ?? undefined) ?? null;
     /** @param {Side} one */
     const count = (one) => lines.filter((line) => line.side === one).length;
     sides.sort((one, two) => count(one) - count(two));
-    app.pane("practice");
-    const before = app.game.now;
+    this.tabs.show("practice");
+    const before = game.now;
     const side = line?.side ?? (await this.withNew(course, sides));
-    if (side === null || app.game.now !== before) return;
+    if (side === null || game.now !== before) return;
     this.nothing = side ? "" : this.unasked(course, lines);
     if (!side) {
       this.run = null;
       this.draw();
       return;
     }
-    app.putAside();
-    app.stopAll();
-    app.people();
-    app.preferences.set("hints", false);
+    game.leave();
+    game.halt();
+    preferences.people();
+    preferences.set("hints", false);
     this.opening = true;
-    app.game.open({ board: course.board, moves: course.moves }, true);
+    game.open({ board: course.board, moves: course.moves }, true);
     this.opening = false;
-    this.run = this.started(course, side, app.game.now, line);
+    this.run = this.started(course, side, game.now, line);
     this.step();
   }
 
@@ -156,7 +170,7 @@ export class PracticePane {
       ...course,
       lines: [],
       side,
-      at: this.app.game.moves(node),
+      at: this.game.moves(node),
       line: (run.done ?? run.line)?.moves,
       asked,
       missed,
@@ -168,7 +182,7 @@ export class PracticePane {
   goOn() {
     const { before: saved } = this;
     this.before = null;
-    const { game } = this.app;
+    const { game } = this;
     const node =
       saved && game.board(game.root) === saved.board && game.line().find((one) => game.moves(one) === saved.at);
     if (!node || this.run) return;
@@ -205,7 +219,7 @@ export class PracticePane {
         if (
           (own && !first) ||
           isOver(node.cells) ||
-          plies(game.moves(node).slice(course.moves.length)) >= this.app.preferences.get("practiceMoves")
+          plies(game.moves(node).slice(course.moves.length)) >= this.preferences.get("practiceMoves")
         )
           continue;
         const choices = await this.choices(course.source, game.board(node));
@@ -227,16 +241,15 @@ export class PracticePane {
    * of the move before */
   async step(why = "") {
     const run = /** @type {Run} */ (this.run);
-    const { app } = this;
     run.choices = null;
     run.tried = "";
     run.why = why;
     const own = run.node.side === run.side;
     const moves = this.movesOf(run);
     const at = movesOf(moves).length;
-    const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= app.preferences.get("practiceMoves");
+    const over = run.line ? at + 1 >= run.way.length : !own && plies(moves) >= this.preferences.get("practiceMoves");
     const choices =
-      over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, app.game.board(run.node));
+      over || isOver(run.node.cells) ? [] : await this.choices(run.course.source, this.game.board(run.node));
     if (this.run !== run) return;
     if (choices) this.take(run, choices, at);
     else if (this.refused) setTimeout(() => this.run === run && this.step(why), AGAIN_MS);
@@ -247,38 +260,38 @@ export class PracticePane {
   /** Reply, ask, or end, with what the source knows of the position. @param {Run} run @param {Choice[]} choices
    * @param {number} at number of moves so far, passes included */
   take(run, choices, at) {
-    const { app } = this;
+    const { game } = this;
     const own = run.node.side === run.side;
-    if (app.game.now !== run.node) app.game.go(run.node);
+    if (game.now !== run.node) game.go(run.node);
     const usable = choices.filter((one) => (own ? one.right : one.weight));
     if (!usable.length) this.end(run);
     else if (own) {
       run.choices = choices;
       run.asked++;
     } else {
-      app.place(this.reply(run, usable, at).move);
-      run.node = app.game.now;
+      this.moves.place(this.reply(run, usable, at).move);
+      run.node = game.now;
       this.step(run.why);
     }
   }
 
   /** Return the moves of a line up to where it has come. @param {Run} run */
   movesOf(run) {
-    return this.app.game.moves(run.node).slice(run.course.moves.length);
+    return this.game.moves(run.node).slice(run.course.moves.length);
   }
 
   /** Return what a source knows of a position, and note what is missing for it; null without an answer.
    * @param {Course["source"]} source @param {string} board */
   async choices(source, board) {
-    const { app } = this;
+    const { socket, preferences } = this;
     const book = source === "book";
     this.missing = "";
     try {
-      const found = await app.socket.ask(book ? "book.get" : "games.get", { board });
-      if (book && !found.found && (await app.socket.ask("status")).book.state !== "open") this.missing = t("bookNone");
+      const found = await socket.ask(book ? "book.get" : "games.get", { board });
+      if (book && !found.found && (await socket.ask("status")).book.state !== "open") this.missing = t("bookNone");
       return book
-        ? bookChoices(found, app.preferences.get("practiceMargin"))
-        : gamesChoices(found, app.preferences.get("practiceGames"));
+        ? bookChoices(found, preferences.get("practiceMargin"))
+        : gamesChoices(found, preferences.get("practiceGames"));
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "not_found") {
         this.refused = /** @type {any} */ (refusal).passing;
@@ -329,7 +342,7 @@ export class PracticePane {
     this.why.take(null);
     if (kind === "new") this.before = null;
     if (!run || this.opening) return;
-    const { now } = this.app.game;
+    const { now } = this.game;
     const played = now.move === PASS && now.parent ? now.parent : now;
     if (kind === "new") this.run = null;
     else if (run.choices && played.parent === run.node) this.judge(run, played);
@@ -349,7 +362,7 @@ export class PracticePane {
       return;
     }
     if (run.line && run.way[movesOf(this.movesOf(run)).length + 1] !== here) this.leave(run);
-    run.node = this.app.game.now;
+    run.node = this.game.now;
     const lost = (run.choices?.[0].score ?? 0) - (right.score ?? 0);
     this.step(
       lost
@@ -361,7 +374,7 @@ export class PracticePane {
   /** Take back a wrong move and all that came after it, unless the user has. @param {Run} run
    * @param {Node} node after it */
   takeBack(run, node) {
-    const { game } = this.app;
+    const { game } = this;
     /** @type {Node|null} */
     let at = game.now;
     while (at && at !== node) at = at.parent;
@@ -370,13 +383,13 @@ export class PracticePane {
 
   /** Show why the move that was tried is wrong. */
   async explain() {
-    const { run, app } = this;
+    const { run } = this;
     if (!run?.choices || !run.tried) return;
     const { node, tried } = run;
     try {
-      const found = await compared(app, node, tried, this.right(run)[0].move);
+      const found = await this.why.compared(node, tried, this.right(run)[0].move);
       if (this.run !== run || run.node !== node || run.tried !== tried) return;
-      app.game.go(node);
+      this.game.go(node);
       this.why.take(found);
       this.why.tell("why");
     } catch (refusal) {
@@ -387,7 +400,7 @@ export class PracticePane {
   /** Go back to where the line has come to. */
   goBack() {
     this.why.take(null);
-    if (this.run) this.app.game.go(this.run.node);
+    if (this.run) this.game.go(this.run.node);
     this.draw();
   }
 
@@ -395,18 +408,18 @@ export class PracticePane {
   hint() {
     const { run } = this;
     if (!run?.choices) return;
-    this.app.game.go(run.node);
+    this.game.go(run.node);
     run.why = t("exerciseHint", { column: this.right(run)[0].move[0] });
     this.draw();
   }
 
   /** Play a right move; the line then counts as missed. */
   answer() {
-    const { run, app } = this;
+    const { run } = this;
     if (!run?.choices) return;
     run.missed = true;
-    app.game.go(run.node);
-    app.place(this.right(run)[0].move);
+    this.game.go(run.node);
+    this.moves.place(this.right(run)[0].move);
   }
 
   /** Return the right moves, that of a line asked again first, then the best or commonest. @param {Run} run */
@@ -428,7 +441,7 @@ export class PracticePane {
   }
 
   told() {
-    const { run, app } = this;
+    const { run, game } = this;
     if (!run) return this.nothing || t("practiceReady");
     if (run.ended) {
       if (!run.asked) return t(run.course.source === "book" ? "practiceNoBook" : "practiceNoGames");
@@ -444,14 +457,14 @@ export class PracticePane {
         .join(", ");
       return t("practiceWrong", { move: known ? this.named(known) : run.tried, right });
     }
-    if (app.game.now !== run.node) return t("practiceAway");
+    if (game.now !== run.node) return t("practiceAway");
     const find = t(run.course.source === "book" ? "practiceFindBook" : "practiceFindGames");
-    return `${turnText(app.game)}: ${find}`;
+    return `${turnText(game)}: ${find}`;
   }
 
   draw() {
-    const { run, app } = this;
-    const shown = app.preferences.get("pane") === "practice";
+    const { run, game, preferences } = this;
+    const shown = preferences.get("pane") === "practice";
     const asked = Boolean(run && shown);
     if (!asked) this.why.take(null);
     byId("practice").hidden = !asked;
@@ -464,11 +477,11 @@ export class PracticePane {
     byId("practice-ready").textContent = run ? "" : [told, this.nothing && this.missing].filter(Boolean).join(" ");
     byId("practice-begin").classList.toggle("primary", !run);
     byId("practice-back").hidden =
-      !run?.choices || (!this.why.moves && (Boolean(run.tried) || app.game.now === run.node));
+      !run?.choices || (!this.why.moves && (Boolean(run.tried) || game.now === run.node));
     byId("practice-next").classList.toggle("primary", Boolean(run?.ended));
     byId("practice-why").hidden = !run?.choices || !run.tried;
     for (const name of ["hint", "answer"]) byId(`practice-${name}`).hidden = !run?.choices;
-    const source = app.preferences.get("practiceSource");
+    const source = preferences.get("practiceSource");
     byId("practice-margin").hidden = source !== "book";
     byId("practice-least").hidden = source !== "games";
     fill(
@@ -483,7 +496,7 @@ export class PracticePane {
     game.open(one, true);
     const sitting = one.lines.filter((line) => line.right).length;
     const name = [
-      this.app.openings.last(game.now) || one.moves || t("setupStart"),
+      this.openings.last(game.now) || one.moves || t("setupStart"),
       t(one.source === "book" ? "paneBook" : "panePlayed"),
     ].join(" · ");
     return el(
@@ -509,7 +522,7 @@ export class PracticePane {
   /** @param {Course} course */
   resume(course) {
     this.ask(course);
-    this.app.board.focus();
+    this.board.focus();
   }
 
   /** @param {Course} course @param {string} name */

@@ -2,9 +2,7 @@
 
 import { byId, el, fill } from "../view/dom.js";
 import { complain } from "../view/notice.js";
-import { t } from "../view/texts.js";
-
-/** @typedef {import("../main.js").App} App */
+import { changesText, t } from "../view/texts.js";
 
 const STATES = /** @type {Record<string, string>} */ ({
   queued: "stateQueued",
@@ -17,12 +15,17 @@ const STATES = /** @type {Record<string, string>} */ ({
 /** Phases that are a whole job: games of self-play, positions of a batch. */
 const WHOLE = ["games", "analyze"];
 
+/** @typedef {import("../main.js").App} App */
+
 export class ServerPane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+  /** @param {Pick<App, "preferences"|"socket"|"tabs">} page */
+  constructor({ preferences, socket, tabs }) {
+    this.socket = socket;
     /** @type {Map<number, any>} */
     this.jobs = new Map();
+    preferences.on(() => this.draw(), "language");
+    socket.on(({ event, data }) => this.take(event, data), "told");
+    tabs.on(() => this.shown());
     byId("log-box").addEventListener("toggle", () => this.log());
     setInterval(() => this.log(), 1000);
   }
@@ -36,24 +39,30 @@ export class ServerPane {
     await this.list();
   }
 
+  /** @param {string} event @param {any} data */
+  take(event, data) {
+    if (event.startsWith("job.")) this.progress(data);
+    else if (event === "status") this.look();
+  }
+
   /** Follow the daemon's status while the pane is shown. */
   shown() {
     const topics = byId("pane-server").hidden ? [] : ["status"];
-    this.app.socket.ask("web.follow", { topics }).catch(() => {});
+    this.socket.ask("web.follow", { topics }).catch(() => {});
     if (topics.length) this.look();
     this.log();
   }
 
   /** Ask for the daemon's status, because its events do not tell who searches. */
   look() {
-    this.app.socket.ask("status").then(
+    this.socket.ask("status").then(
       (data) => this.status(data),
       () => {},
     );
   }
 
   async list() {
-    const listed = await this.app.socket.ask("jobs").catch(() => ({ jobs: [] }));
+    const listed = await this.socket.ask("jobs").catch(() => ({ jobs: [] }));
     for (const job of listed.jobs) this.note(job);
     this.draw();
   }
@@ -89,7 +98,7 @@ export class ServerPane {
     if (going && job.rate) parts.push(t("jobRate", { n: job.rate.toFixed(1) }));
     if (going && job.eta_s) parts.push(t("jobLeft", { n: Math.round(job.eta_s) }));
     if (going && job.searches) parts.push(t("jobSearches", { n: job.searches }));
-    parts.push(...(going && job.added === 0 ? [t("jobAdded", { n: 0 })] : counts(job)));
+    parts.push(...(going && job.added === 0 ? [t("jobAdded", { n: 0 })] : changesText(job)));
     return el(
       "li",
       { class: "job" },
@@ -99,7 +108,7 @@ export class ServerPane {
         ? el("button", {
             text: t("stop"),
             onclick: () =>
-              this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => complain(refusal)),
+              this.socket.ask("cancel", { job: job.job }).catch((refusal) => complain(refusal)),
           })
         : null,
     );
@@ -128,7 +137,7 @@ export class ServerPane {
 
   log() {
     if (!byId("log-box").open || byId("pane-server").hidden) return;
-    const lines = this.app.socket.log
+    const lines = this.socket.log
       .slice(-60)
       .reverse()
       .map((one) => `${new Date(one.at).toLocaleTimeString()} ${one.out ? "→" : "←"} ${one.text}`);
@@ -143,11 +152,6 @@ const busy = (job) => ["running", "queued"].includes(job.state);
  * @param {any} data @returns {number|undefined} */
 function share({ budget, phase, done, total }) {
   return budget || (WHOLE.includes(phase) && total ? done / total : undefined);
-}
-
-/** Return a job's changes of the book in words. @param {any} data */
-export function counts({ added, changed }) {
-  return [...(added ? [t("jobAdded", { n: added })] : []), ...(changed ? [t("jobChanged", { n: changed })] : [])];
 }
 
 /** Return a job's progress in words. @param {any} job */

@@ -7,9 +7,9 @@ import { offer } from "../view/dom.js";
 /** @typedef {import("../main.js").App} App */
 
 export class SettingsPane {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+  /** @param {Pick<App, "preferences">} page */
+  constructor({ preferences }) {
+    this.preferences = preferences;
     this.draw();
     for (const control of document.querySelectorAll("[data-set]")) {
       control.addEventListener("change", () => {
@@ -22,10 +22,11 @@ export class SettingsPane {
             : input.type === "number" || input.dataset.number !== undefined
               ? Number(input.value)
               : input.value;
-        app.preferences.set(name, value);
+        preferences.set(name, value);
       });
     }
-    app.preferences.on(() => this.fill());
+    preferences.on(() => this.draw(), "language");
+    preferences.on(() => this.fill());
   }
 
   /** Draw the choices in the chosen language. */
@@ -50,10 +51,16 @@ export class SettingsPane {
     this.fill();
   }
 
+  /** Show and apply what is set. */
   fill() {
+    const root = document.documentElement;
+    const theme = this.preferences.get("theme");
+    if (theme) root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    root.classList.toggle("contrast", this.preferences.get("contrast"));
     for (const control of document.querySelectorAll("[data-set]")) {
       const input = /** @type {any} */ (control);
-      const value = this.app.preferences.get(input.dataset.set);
+      const value = this.preferences.get(input.dataset.set);
       if (input.type === "checkbox") input.checked = value;
       else if (document.activeElement !== input) input.value = value;
     }

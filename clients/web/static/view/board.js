@@ -1,7 +1,8 @@
 // The board: 64 buttons in a grid over the drawing, with discs, hints, marks and previews.
 
 import { certainty } from "../model/knowledge.js";
-import { PASS, after, flips, legalMoves, movesOf, nameOf, other, squareOf, turned } from "../model/rules.js";
+import { PASS, after, legalMoves, movesOf, nameOf, other, squareOf, turned } from "../model/rules.js";
+import { Teller } from "../model/teller.js";
 import { t } from "./texts.js";
 import { byId, el, signed } from "./dom.js";
 
@@ -16,11 +17,17 @@ const LOSSES = /** @type {[number, string][]} */ ([
   [128, "bad"],
 ]);
 
-export class Board {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
+/** Tells "press" with a square, "hover" with the move pointed at and its result, if that is known. */
+export class Board extends Teller {
+  /** @param {Pick<App, "game"|"knowledge"|"preferences">} page */
+  constructor({ game, knowledge, preferences }) {
+    super();
+    this.game = game;
+    this.knowledge = knowledge;
+    this.preferences = preferences;
     this.box = byId("board");
+    /** While a position is set up: what is shown instead of the game. @type {import("./setup.js").Setup|null} */
+    this.setup = null;
     /** The square that the keyboard has chosen. */
     this.at = squareOf("d3");
     /** The line of play that is previewed, and the number of its moves shown.
@@ -32,6 +39,8 @@ export class Board {
     /** @type {any[]} */
     this.cells = [];
     this.build();
+    preferences.on(() => this.build(), "symmetry");
+    game.on(() => this.show(null), "halt");
     this.box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.arrows(event));
     this.box.addEventListener("wheel", (/** @type {WheelEvent} */ event) => this.wheel(event), { passive: false });
     this.box.addEventListener("mouseleave", () => this.show(null));
@@ -50,7 +59,7 @@ export class Board {
           el("span", { class: "disc", "aria-hidden": "true" }),
           el("span", { class: "hint", "aria-hidden": "true" }, el("b"), el("small")),
         );
-        button.addEventListener("click", () => this.app.press(square));
+        button.addEventListener("click", () => this.tell(square, "press"));
         button.addEventListener("focus", () => this.focused(square));
         button.addEventListener("mouseenter", () => this.hover(square));
         this.cells[square] = button;
@@ -65,7 +74,7 @@ export class Board {
 
   /** Return the square drawn in a row and column. @param {number} row @param {number} column */
   squareAt(row, column) {
-    const symmetry = this.app.preferences.get("symmetry");
+    const symmetry = this.preferences.get("symmetry");
     let square = 8 * row + column;
     // The reverse of `turned`, which swaps after mirroring.
     if (symmetry & 4) square = 8 * column + row;
@@ -82,10 +91,6 @@ export class Board {
       letters[2 * at].textContent = files ? top[0] : top[1];
       letters[2 * at + 1].textContent = files ? left[1] : left[0];
     }
-  }
-
-  turn() {
-    this.build();
   }
 
   /** @param {number} square */
@@ -125,9 +130,8 @@ export class Board {
   // Drawing
 
   draw() {
-    const { app } = this;
-    const { game, preferences } = app;
-    const setup = app.setup?.cells;
+    const { game, preferences } = this;
+    const setup = this.setup?.cells;
     const { cells, side, marks } = this.shown();
     const legal = setup ? [] : legalMoves(game.now.cells, game.now.side);
     const playable = new Set(this.preview ? [] : legal);
@@ -166,7 +170,7 @@ export class Board {
 
   /** Return the cells to draw, the side to move, and by square the numbers of the moves of a previewed line. */
   shown() {
-    const { game, setup } = this.app;
+    const { game, setup } = this;
     /** @type {Map<number, string>} */
     const marks = new Map();
     if (setup) return { cells: setup.cells.join(""), side: setup.side, marks };
@@ -184,13 +188,13 @@ export class Board {
 
   /** Return the moves that were wrong answers in the position on the board, or the wrong one that led to it. */
   wrong() {
-    const { now } = this.app.game;
+    const { now } = this.game;
     return [...now.wrong, ...(now.parent?.wrong.filter((move) => move === now.move) ?? [])];
   }
 
   /** Return the results to show, by square, each with its kind, such as near the best. @param {number[]} legal */
   hints(legal) {
-    const { game, knowledge, preferences } = this.app;
+    const { game, knowledge, preferences } = this;
     const results = knowledge.of(game.key()).filter((one) => legal.includes(squareOf(one.move)));
     const most = preferences.get("most") || 64;
     const best = results[0];
@@ -213,7 +217,7 @@ export class Board {
   described(square, cells, playable, result) {
     const parts = [nameOf(square), t({ X: "black", O: "white", "-": "empty" }[/** @type {"X"} */ (cells[square])])];
     if (playable.has(square)) parts.push(t("playable"));
-    if (result && this.app.preferences.get("speakHints")) {
+    if (result && this.preferences.get("speakHints")) {
       if (result.kind.startsWith("best")) parts.push(t("best"));
       parts.push(told(result));
     }
@@ -224,11 +228,12 @@ export class Board {
 
   /** @param {number} square */
   hover(square) {
-    if (this.app.setup) return;
-    const { game, knowledge } = this.app;
-    const result = knowledge.ofMove(game.key(), nameOf(square));
-    this.app.hovered(result && game.now.cells[square] === "-" ? result : null, nameOf(square));
-    if (this.preview && this.preview.line[0] !== nameOf(square)) this.show(null);
+    if (this.setup) return;
+    const { game, knowledge } = this;
+    const move = nameOf(square);
+    const result = knowledge.ofMove(game.key(), move);
+    this.tell({ result: result && game.now.cells[square] === "-" ? result : null, move }, "hover");
+    if (this.preview && this.preview.line[0] !== move) this.show(null);
   }
 
   /** @param {WheelEvent} event */
@@ -236,8 +241,8 @@ export class Board {
     const button = /** @type {Element} */ (event.target).closest(".square");
     const result =
       button &&
-      this.app.preferences.get("hints") &&
-      this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
+      this.preferences.get("hints") &&
+      this.knowledge.ofMove(this.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
     if (!this.preview && !result) return;
     event.preventDefault();
     this.advance(result, event.deltaY > 0 ? 1 : -1);
@@ -245,7 +250,7 @@ export class Board {
 
   /** Preview, by keys, the best line of the chosen square's move, or of the best one. @param {number} by */
   along(by) {
-    const { game, knowledge } = this.app;
+    const { game, knowledge } = this;
     const key = game.key();
     const own = this.box.contains(document.activeElement) ? knowledge.ofMove(key, nameOf(this.at)) : undefined;
     this.advance(own ?? knowledge.best(key), by);
@@ -275,11 +280,10 @@ export class Board {
     this.show(preview);
   }
 
-  /** Return the number of discs that a move turns, for speech. @param {string} cells @param {Side} side
-   * @param {string} move */
-  static flipped(cells, side, move) {
-    const square = squareOf(move);
-    return square < 0 ? 0 : flips(cells, side, square).length;
+  /** Go to a position and scroll to the board. @param {import("../model/game.js").Node} node */
+  seek(node) {
+    this.game.go(node);
+    this.box.scrollIntoView({ block: "nearest" });
   }
 }
 

@@ -24,8 +24,8 @@ export const KEYS = [
   key("Backspace", "undo", (app) => app.lesson.takeBack() || app.player.undo()),
   key("Shift+ArrowRight ArrowDown", "nextBranch", (app) => app.game.branch(1)),
   key("Shift+ArrowLeft ArrowUp", "previousBranch", (app) => app.game.branch(-1)),
-  key("n", "nextMistake", (app) => app.review.mistake(1)),
-  key("Shift+n", "previousMistake", (app) => app.review.mistake(-1)),
+  key("n", "nextMistake", (app) => app.panes.game.toMistake(1)),
+  key("Shift+n", "previousMistake", (app) => app.panes.game.toMistake(-1)),
   key("g", "enginePlays", (app) => app.player.think()),
   key("v", "hints", (app) => app.preferences.set("hints", !app.preferences.get("hints"))),
   key("l", "line", (app) => app.board.along(1)),
@@ -38,12 +38,12 @@ export const KEYS = [
   key("w", "why", (app) => app.lesson.why.tell("why") || asked(app).explain()),
   key("p", "play", (app) => app.lesson.choose(true, 0)),
   key("t", "learn", (app) => app.lesson.choose(true)),
-  key("e", "setUp", (app) => app.beginSetup()),
-  key("f", "turnBoard", (app) => app.rotate()),
-  key("m", "mirrorBoard", (app) => app.mirror()),
-  key("Shift+r", "newGame", (app) => app.newGame()),
+  key("e", "setUp", (app) => app.controls.beginSetup()),
+  key("f", "turnBoard", (app) => app.controls.rotate()),
+  key("m", "mirrorBoard", (app) => app.controls.mirror()),
+  key("Shift+r", "newGame", (app) => app.controls.newGame()),
   key("s", "focusBoard", (app) => app.board.focus()),
-  key("Escape", "stop", (app) => app.stopAll()),
+  key("Escape", "stop", (app) => app.game.halt()),
   key("?", "help", () => showHelp()),
 ];
 
@@ -74,7 +74,7 @@ export function listen(app) {
     const pressed =
       (event.shiftKey && event.key !== "?" ? "Shift+" : "") +
       (event.key.length === 1 ? event.key.toLowerCase() : event.key);
-    if (app.setup?.key(pressed)) {
+    if (app.board.setup?.key(pressed)) {
       event.preventDefault();
       return;
     }

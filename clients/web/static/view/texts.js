@@ -619,6 +619,11 @@ export function resultText({ now }) {
   return t("gameOver", { result });
 }
 
+/** Return a job's changes of the book. @param {any} data */
+export function changesText({ added, changed }) {
+  return [...(added ? [t("jobAdded", { n: added })] : []), ...(changed ? [t("jobChanged", { n: changed })] : [])];
+}
+
 export const chosen = () => language;
 
 /** Return a text in the chosen language. `{n}` is a value, `{n:one/many}` the word for that number; in French 0 is
@@ -633,7 +638,7 @@ export function t(name, values = {}) {
 }
 
 /** Return a reason as the engine's sentence or, in another language, as what it counts.
- * @param {import("../panes/why.js").Reason} reason
+ * @param {import("./why.js").Reason} reason
  * @param {{side: string, move: string, instead: string}} about the other side's name, the move and the better one */
 export function reasonText({ kind, text, played, best }, about) {
   const name = KINDS[kind]?.[language === "ja" ? 0 : 1] ?? kind;

@@ -1,10 +1,10 @@
 // Why a move is worse than another one: the engine's reasons, and the best play after each on the board, move by move.
 
 import { PASS, colour, movesOf, other } from "../model/rules.js";
-import { byId, el, fill } from "../view/dom.js";
-import { complain } from "../view/notice.js";
-import { speak } from "../view/speak.js";
-import { reasonText, sideName, t } from "../view/texts.js";
+import { byId, el, fill } from "./dom.js";
+import { complain } from "./notice.js";
+import { speak } from "./speak.js";
+import { reasonText, sideName, t } from "./texts.js";
 
 /** Moves of a line that are shown: the later ones are a guess. */
 const PLIES = 8;
@@ -14,17 +14,6 @@ const PLIES = 8;
 /** @typedef {{kind: string, text: string, played: number[], best: number[]}} Reason  as `explain` replies */
 /** @typedef {{move: string, lost: number, own: Result, best: Result, reasons?: Reason[]}} Compared  `lost` in discs;
  *   `own` is the move's result; `reasons` are there once they were asked for. */
-
-/** Return what two moves of a position are worth; they may be the same. @param {App} app
- * @param {import("../model/game.js").Node} node @param {string} move @param {string} better
- * @returns {Promise<Compared>} */
-export async function compared(app, node, move, better) {
-  const asked = { board: app.game.board(node), level: app.preferences.get("level"), book: "use" };
-  const [own, best] = await Promise.all(
-    [move, better].map(async (one) => (await app.socket.ask("analyze", { ...asked, allow: [one] })).moves[0]),
-  );
-  return { move, lost: best.score - own.score, own, best };
-}
 
 /** Fill the section below the board in which a pane asks. @param {string} place as in `Why`
  * @param {string} next the text of the button for what comes next */
@@ -47,10 +36,14 @@ export function furnish(place, next) {
 }
 
 export class Why {
-  /** @param {App} app @param {string} place the section under the board, and what the ids in it begin with
+  /** @param {Pick<App, "game"|"preferences"|"socket"|"board">} page
+   * @param {string} place the section under the board, and what the ids in it begin with
    * @param {() => void} redraw draws that section */
-  constructor(app, place, redraw) {
-    this.app = app;
+  constructor({ game, preferences, socket, board }, place, redraw) {
+    this.game = game;
+    this.preferences = preferences;
+    this.socket = socket;
+    this.board = board;
     this.place = place;
     this.redraw = redraw;
     /** The moves of the position on the board that are compared. @type {Compared|null} */
@@ -61,6 +54,16 @@ export class Why {
     this.count = 1;
     /** @type {{line: string[], count: number}|null} */
     this.pinned = null;
+  }
+
+  /** Return what two moves of a position are worth; they may be the same. @param {Node} node @param {string} move
+   * @param {string} better @returns {Promise<Compared>} */
+  async compared(node, move, better) {
+    const asked = { board: this.game.board(node), level: this.preferences.get("level"), book: "use" };
+    const [own, best] = await Promise.all(
+      [move, better].map(async (one) => (await this.socket.ask("analyze", { ...asked, allow: [one] })).moves[0]),
+    );
+    return { move, lost: best.score - own.score, own, best };
   }
 
   /** Take moves to compare, null for none. @param {Compared|null} moves */
@@ -85,7 +88,7 @@ export class Why {
 
   /** Ask the engine for the reasons, once, and read out what is shown. @param {Compared} moves */
   async ask(moves) {
-    const { socket, game } = this.app;
+    const { socket, game } = this;
     try {
       const asked = { board: game.board(), played: moves.own.pv, best: moves.best.pv };
       moves.reasons ??= (await socket.ask("explain", asked)).reasons;
@@ -120,14 +123,14 @@ export class Why {
     /** @param {Result} result */
     const end = ({ score }) => t(score > 0 ? "ahead" : score < 0 ? "behind" : "even", { n: Math.abs(score) });
     if (own.move === best.move) return [t("endsAt", { move: own.move, end: end(own) })];
-    const about = { side: sideName(other(this.app.game.now.side)), move: own.move, instead: best.move };
+    const about = { side: sideName(other(this.game.now.side)), move: own.move, instead: best.move };
     const ends = t("endsWith", { first: own.move, end: end(own), second: best.move, otherwise: end(best) });
     return [...reasons.map((reason) => reasonText(reason, about)), ends];
   }
 
   /** Return a button that shows the line up to a move. @param {string} move @param {number} at */
   step(move, at) {
-    const { now } = this.app.game;
+    const { now } = this.game;
     const side = at % 2 ? other(now.side) : now.side;
     const act = () => {
       this.count = at + 1;
@@ -146,10 +149,10 @@ export class Why {
 
   /** Draw the reasons and the line, here and on the board. @param {Node[]} others items of the list of reasons */
   draw(others = []) {
-    const { app, place } = this;
+    const { board, place } = this;
     const pinned = this.moves && { line: this.line(), count: this.count };
     // Another section may have pinned its own.
-    if (pinned || app.board.pinned === this.pinned) app.board.pin(pinned);
+    if (pinned || board.pinned === this.pinned) board.pin(pinned);
     this.pinned = pinned;
     fill(byId(`${place}-facts`), ...this.sentences().map((text) => el("li", { text })), ...others);
     const label = el("span", { class: "soft", text: t("pressMove") });

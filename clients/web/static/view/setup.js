@@ -1,22 +1,24 @@
 // Setting up a position: discs by mouse or keys, the side to move, faults that make the board unplayable.
 
 import { START } from "../model/rules.js";
-import { byId } from "../view/dom.js";
+import { byId } from "./dom.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
 
 export class Setup {
-  /** @param {App} app */
-  constructor(app) {
-    this.app = app;
-    this.cells = [...app.game.now.cells];
+  /** @param {Pick<App, "game"|"board">} page */
+  constructor({ game, board }) {
+    this.game = game;
+    this.board = board;
+    this.cells = [...game.now.cells];
     /** @type {Side} */
-    this.side = app.game.now.side;
+    this.side = game.now.side;
     /** @type {"X"|"O"|"-"} */
     this.disc = "X";
     this.controls = new AbortController();
     const { signal } = this.controls;
+    game.addEventListener("halt", () => this.end(false), { signal });
     /** @param {string} id @param {() => void} act */
     const press = (id, act) => byId(id).addEventListener("click", act, { signal });
     press("setup-black", () => this.take("X"));
@@ -51,13 +53,13 @@ export class Setup {
   /** @param {string} cells */
   put(cells) {
     this.cells = [...cells];
-    this.app.board.draw();
+    this.board.draw();
   }
 
   /** Put the chosen disc on a square; on the same disc take it away. @param {number} square */
   press(square) {
     this.cells[square] = this.cells[square] === this.disc ? "-" : this.disc;
-    this.app.board.draw();
+    this.board.draw();
   }
 
   /** Handle a key; returns whether it was for the set-up. @param {string} pressed */
@@ -74,10 +76,10 @@ export class Setup {
     this.controls.abort();
     byId("setup").hidden = true;
     byId("controls").hidden = false;
-    this.app.setup = null;
+    this.board.setup = null;
     if (keep) {
-      this.app.putAside();
-      this.app.game.reset(this.cells.join(""), this.side);
-    } else this.app.board.draw();
+      this.game.leave();
+      this.game.reset(this.cells.join(""), this.side);
+    } else this.board.draw();
   }
 }
