@@ -260,6 +260,14 @@ def test_no_pane_names_another_or_the_page() -> None:
         assert re.findall(r'from "(?!\.\./(?:model|view|engine)/)[^"]*"', script) == [], name
 
 
+def test_no_field_hides_a_method() -> None:
+    for path in sorted(STATIC.rglob("*.js")):
+        script = path.read_text("utf-8")
+        fields = set(re.findall(r"this\.(\w+) = ", script))
+        methods = set(re.findall(r"^  (?:async |get |static )*(\w+)\(", script, re.MULTILINE))
+        assert not fields & methods, path.name
+
+
 def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() -> None:
     for name, file in page_files().items():
         if name == COLOURS or not name.endswith((".js", ".css")):
