@@ -95,7 +95,9 @@ class MappedFile:
     @property
     def damage(self) -> Damaged | None:
         """The error of a file that was cut, even if it grew again; the first time says so. None for a whole one."""
-        first = not self._cut and os.fstat(self._opened).st_size < self._size
+        # Asked at each use of the table: only where it can happen.
+        asked = platform.MAPPED_FILES_CAN_BE_CUT and not self._cut
+        first = asked and os.fstat(self._opened).st_size < self._size
         self._cut |= first
         if not self._cut:
             return None

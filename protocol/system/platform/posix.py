@@ -154,6 +154,10 @@ def reserve(descriptor: int, size: int) -> None:
         os.posix_fallocate(descriptor, 0, size)
 
 
+MAPPED_FILES_CAN_BE_CUT = True
+"""Whether another program can cut a file that this one has mapped."""
+
+
 # Folders
 
 ENVIRONMENT_HOME = "HOME"

@@ -178,6 +178,9 @@ def reserve(descriptor: int, size: int) -> None:
     os.ftruncate(descriptor, size)
 
 
+MAPPED_FILES_CAN_BE_CUT = False
+
+
 # Folders
 
 ENVIRONMENT_HOME = "USERPROFILE"

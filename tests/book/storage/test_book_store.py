@@ -23,6 +23,7 @@ from toys import contents, copied, create_store, set_results, small_book, spread
 from desdaemon.book.book import Book
 from desdaemon.book.editing.by_hand import edit
 from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.memory.files import MappedFile
 from desdaemon.book.options import Rule
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.storage import journal, replay, snapshot
@@ -44,6 +45,17 @@ def human(key: int) -> PositionEntry:
 def reopened(path: Path) -> list[tuple[int, ...]]:
     with open_store(path) as store:
         return contents(store.book)
+
+
+@pytest.mark.parametrize("can", [False, True])
+def test_a_mapped_file_is_looked_at_again_only_where_it_can_be_cut(
+    can: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "b.book"
+    path.write_bytes(bytes(9))
+    file = MappedFile(path, os.open(path, os.O_RDONLY), 10)
+    monkeypatch.setattr(platform, "MAPPED_FILES_CAN_BE_CUT", can)
+    assert (file.damage is not None) == can
 
 
 def test_a_saved_book_is_read_as_it_was(tmp_path: Path) -> None:
