@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -50,6 +51,8 @@ _FEW = 1 << 12
 _NOTES = 4096
 
 _IN_PLACE = 1 << 17
+_MOST_REPLIES = 1 << 17
+"""Some 40 MB of them."""
 """Most positions that are removed in place. If more are removed, the others are copied, which can be cancelled."""
 
 
@@ -169,6 +172,8 @@ class Book:
         """
         self.memo: dict[Question, tuple[int, int]] = {}
         """Results of searches, by question, for a command that was stopped before it could use them."""
+        self.replies: dict[Question, tuple[int, int]] = {}
+        """Results of searches that no position holds, kept by `keep_replies` in this process alone."""
         self.edits: list[Edit] = []
         """The scores set by hand since the book was opened, in order."""
         self.steps: dict[int, int] = {}
@@ -495,6 +500,11 @@ class Book:
         if self.memo:
             self.memo.clear()
             self.recorder.forgotten()
+
+    def keep_replies(self, level: int) -> None:
+        """Keep the remembered searches of ``level`` in `replies`, at most `_MOST_REPLIES` in all, beyond `forget`."""
+        found = ((question, answer) for question, answer in self.memo.items() if question[2] == level)
+        self.replies.update(itertools.islice(found, max(0, _MOST_REPLIES - len(self.replies))))
 
     def step(self, schedule: int, done: int) -> None:
         """Store ``done``, the number of finished steps of the schedule numbered ``schedule``; 0 removes the number.

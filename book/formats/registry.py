@@ -48,6 +48,9 @@ FORMATS = {kind.name: kind for kind in (*(kind for one in present() for kind in 
 
 _HEAD = 1 << 16
 
+_NATIVE_ENDING = ".book"
+"""Tells our own format where a name without a known ending means another one."""
+
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
 """The book that is installed with the program; some installations lack it."""
 
@@ -280,13 +283,14 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name, or ``unnamed`` if the name tells none; replace the file.
+    """Write a book in the format of the file's name (``.book`` is our own), or ``unnamed`` if the name tells none;
+    replace the file.
 
     An existing file is kept as ``path.1`` ...; a file in our own format gets no journal. Raises `WriteFailed`, and
     `BookError` if the format cannot hold the book, or as `overwriting` does.
     """
     kind = format_by_name(path)
-    if kind == NATIVE:
+    if kind == NATIVE and not path.name.lower().endswith(_NATIVE_ENDING):
         kind = unnamed
     book = book.in_memory(progress)
     # Counted first, because a cancellation must not come after the writing.

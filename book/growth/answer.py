@@ -8,7 +8,7 @@ book.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from desdaemon.book.book import Book
 from desdaemon.book.choose import MoveChoice, candidates
@@ -22,7 +22,7 @@ from .learn import RememberedRounds
 
 
 def answer(
-    book: Book, openings: Iterable[Position], worker: Worker, level: int, settings: MoveChoice
+    book: Book, openings: Collection[Position], worker: Worker, level: int, settings: MoveChoice
 ) -> CommandOutcome:
     """Add the positions in which the book's side is to move, in games from each of the ``openings`` with either
     colour, as far as the book's depth.
@@ -35,7 +35,6 @@ def answer(
     within("level", level, 0, MAX_LEVEL)
     book.table.need_all()
     rounds = RememberedRounds(book, worker)
-    starts = [(position, own) for position in openings for own in (True, False)]
 
     def work() -> None:
         while True:
@@ -46,9 +45,13 @@ def answer(
             if rounds.full:
                 raise WorkCancelled
             seen: set[tuple[Position, bool]] = set()
-            lines = rounds.follow([_line(rounds, start, own, level, settings, seen) for start, own in starts])
-            entries = {entry[:2]: entry for line in lines for entry in line}
+            starts = ((position, own) for position in openings for own in (True, False))
+            lines = (_line(rounds, start, own, level, settings, seen) for start, own in starts)
+            entries: dict[Position, PositionEntry] = {}
+            for found in rounds.following(lines, 2 * len(openings)):
+                entries.update((entry[:2], entry) for entry in found)
             if not entries:
+                book.keep_replies(level)
                 book.forget()
                 return
             # In the order of the lines where some may have to be left out.
@@ -86,7 +89,8 @@ def _line(
             continue
         seen.add((key, own))
         if not own:
-            moves = [(yield from rounds.ask((*key, level, 0)))[0]]
+            question = (*key, level, 0)
+            moves = [(book.replies.get(question) or (yield from rounds.ask(question)))[0]]
         elif table.find(*key) >= 0:
             with table.lock:
                 moves = [move.move for move in candidates(book, *key, settings)]

@@ -150,17 +150,19 @@ class RememberedRounds(GrowthCommand):
 
         Raises `WorkCancelled` if the command was cancelled.
         """
-        results: list[R] = []
+        return list(self.following(lines, len(lines)))
+
+    def following(self, lines: Iterable[SearchLine[R]], total: int) -> Iterator[R]:
+        """Yield what `follow` returns, of ``total`` lines that are made as they are needed."""
         with closing(self.worker.follow(lines)) as following:
             try:
-                for result in following:
-                    results.append(result)
-                    self.progress("search", len(results), len(lines))
+                for done, result in enumerate(following, 1):
+                    yield result
+                    self.progress("search", done, total)
             except BaseException:
                 # Each line ends with the search that is running.
                 self._stopping = True
                 raise
-        return results
 
     def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
         """Yield the visits of a walk and report progress, which raises `WorkCancelled` if the command was cancelled."""

@@ -473,7 +473,10 @@ class Store:
         self.close()
 
     def keep(self, book: Book) -> None:
-        """Take over the remembered searches and steps of ``book`` into the store's book and its journal."""
+        """Take over the remembered searches and steps of ``book`` into the store's book and its journal, and its
+        replies.
+        """
+        self.book.replies = book.replies
         for question, answer in book.memo.items():
             self.book.remember(question, answer)
         for schedule, done in book.steps.items():

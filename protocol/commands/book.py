@@ -110,7 +110,7 @@ BOOK_COMMANDS = (
     BookCommand(
         "export",
         (file_name("Where to."),),
-        "Write a copy in the format of the name; as Edax's text, packed as .txt.xz, unless it says another.",
+        "Write a copy in the format of the name, .book in desdaemon's own; as Edax's text under any other name.",
         long=True,
         role=ADMIN,
         saves=True,

@@ -85,6 +85,15 @@ def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: P
                 assert lines[0].startswith(f"{path}: not kept: ")
 
 
+def test_an_export_is_in_the_format_of_its_name(dialogue: BookDialogue, tmp_path: Path) -> None:
+    """``.book`` is our own; a name that tells nothing is Edax's text, as in Edax."""
+    dialogue.say("book new 3 8")
+    for name, expected in (("a.book", "own"), ("B.BOOK", "own"), ("a.txt", "text"), ("book", "text")):
+        dialogue.say(f"book export {tmp_path / name}")
+        own = registry.format_by_content(tmp_path / name) == registry.NATIVE
+        assert own == (expected == "own"), name
+
+
 @pytest.mark.needs("book.edax")
 @pytest.mark.needs("book.egaroucid")
 @pytest.mark.needs("book.growth")

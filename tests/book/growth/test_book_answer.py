@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from book_dialogue import BookDialogue
@@ -11,9 +13,10 @@ from toys import contents, game_positions, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.check import verify
 from desdaemon.book.choose import MoveChoice, candidates
-from desdaemon.book.editing.rounds import Worker
+from desdaemon.book.editing.rounds import Worker, leaf_task
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.growth.answer import answer
+from desdaemon.book.growth.learn import RememberedRounds
 from desdaemon.protocol.othello.notation import parse_moves
 
 DEPTH = 12
@@ -66,8 +69,54 @@ def test_a_second_run_finds_nothing_and_threads_change_nothing() -> None:
     assert contents(answered(threads=3)) == contents(book)
     before = contents(book)
     again = answer(book, openings(book), Worker(toy), 3, MoveChoice())
-    assert (again.finished, again.added) == (True, 0)
+    assert (again.finished, again.added, again.searches) == (True, 0, 0)
     assert contents(book) == before
+
+
+def test_another_run_searches_what_is_new_alone() -> None:
+    """The other side's moves, which no position holds, are known as long as the book is open."""
+    book, asked = small_book(DEPTH), list[tuple[int, ...]]()
+
+    def noted(*question: int) -> tuple[int, int]:
+        player, opponent, level, excluded = question
+        asked.append(question)
+        return toy(player, opponent, level, excluded)
+
+    first, *others = openings(book)
+    assert answer(book, [first], Worker(noted), 3, MoveChoice()).finished
+    searched = len(asked)
+    assert answer(book, [first, *others], Worker(noted), 3, MoveChoice()).finished
+    assert len(asked) > searched
+    assert len(set(asked)) == len(asked)
+
+
+def test_no_more_replies_than_a_bound_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desdaemon.book.book._MOST_REPLIES", 3)
+    book = answered()
+    assert len(book.replies) == 3
+    again = answer(book, openings(book), Worker(toy), 3, MoveChoice())
+    assert (again.finished, again.added) == (True, 0)
+    assert again.searches > 0
+    assert len(book.replies) == 3
+
+
+def test_lines_are_made_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million openings are no million lines of games in memory."""
+    monkeypatch.setattr("desdaemon.book.editing.rounds._AHEAD", 2)
+    begun, most = 0, 0
+    book = small_book(DEPTH)
+
+    def counted(line: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        nonlocal begun
+        begun += 1
+        return line
+
+    rounds = RememberedRounds(book, Worker(toy))
+    lines = (counted(rounds.leaf(task)) for _ in range(20) if (task := leaf_task(book, 0, 1)) is not None)
+    for done, _ in enumerate(rounds.following(lines, 20)):
+        most = max(most, begun - done)
+    assert begun == 20
+    assert most <= 4
 
 
 @pytest.mark.parametrize("searches", [1, 5, 17])
