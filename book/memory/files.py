@@ -79,6 +79,12 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
+CHECKED_S = 0.0001
+"""How long a file counts as whole after it was asked for. Asking takes half the time of a look-up, and is no guarantee:
+the file may be cut between the answer and the reading.
+"""
+
+
 class MappedFile:
     """A mapped file in use, and whether another program has cut it: what is mapped of a file that was cut ends the
     process that reads it.
@@ -90,17 +96,20 @@ class MappedFile:
         self._opened = descriptor
         self._size = size
         self._cut = False
+        self._next_check = 0.0
         weakref.finalize(self, os.close, descriptor)
 
     @property
     def damage(self) -> Damaged | None:
         """The error of a file that was cut, even if it grew again; the first time says so. None for a whole one."""
-        # Asked at each use of the table: only where it can happen.
-        asked = platform.MAPPED_FILES_CAN_BE_CUT and not self._cut
-        first = asked and os.fstat(self._opened).st_size < self._size
-        self._cut |= first
+        first = False
         if not self._cut:
-            return None
+            if not platform.MAPPED_FILES_CAN_BE_CUT or (now := time.perf_counter()) < self._next_check:
+                return None
+            first = self._cut = os.fstat(self._opened).st_size < self._size
+            self._next_check = now + CHECKED_S
+            if not first:
+                return None
         problem = "another program cut this file since it was opened: nothing of it is used until a new start"
         damage = Damaged(self._path, None, problem)
         if first:

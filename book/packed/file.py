@@ -10,6 +10,7 @@ import hashlib
 import mmap
 import os
 import struct
+import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from desdaemon.book.errors import Damaged, Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import PACKED_MOST, PACKED_PAGE, WORD
 from desdaemon.book.memory.blocks import crc_tables
-from desdaemon.book.memory.files import replacing
+from desdaemon.book.memory.files import CHECKED_S, replacing
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
@@ -104,6 +105,7 @@ class PackedFile:
             self._opened = platform.open_file(path, os.O_RDONLY)
             weakref.finalize(self, os.close, self._opened)
             self._stamp = self._stamp_now()
+            self._next_check = 0.0
             with os.fdopen(self._opened, "rb", closefd=False) as stream:
                 size = stream.seek(0, os.SEEK_END)
                 stream.seek(0)
@@ -145,7 +147,10 @@ class PackedFile:
         """Use nothing of the file any more if another program has written to it: what is mapped of a file that was cut
         ends the process that reads it. The first time says so.
         """
-        if self._written or self._stamp_now() == self._stamp:
+        if self._written or (now := time.perf_counter()) < self._next_check:
+            return
+        self._next_check = now + CHECKED_S
+        if self._stamp_now() == self._stamp:
             return
         self._written = True
         self._states[:] = layout.DAMAGED

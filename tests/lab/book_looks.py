@@ -156,7 +156,10 @@ def run(positions: int, folder: Path) -> Iterator[str]:
             result = work()
             seconds = time.perf_counter() - begun
         yield _row(name, seconds, found, result if isinstance(result, str) else "")
+    begun = time.perf_counter()
+    store.fold()
     store.close()
+    yield f"| closed | {time.perf_counter() - begun:.2f} s | | | | | |"
     yield _killed(path)
 
 

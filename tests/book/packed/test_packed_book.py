@@ -6,8 +6,6 @@ import os
 import random
 import re
 import struct
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -17,6 +15,7 @@ import referee
 from book_dialogue import BookDialogue
 from checkout import ROOT
 from full_disk import room_for
+from mapped_file import used_after
 from synthetic_book import synthetic_book
 from toys import contents
 
@@ -280,23 +279,12 @@ for look in (lambda: book.entry(*START), lambda: book.moves_on(*START), lambda: 
 @pytest.mark.parametrize("how", ["cut", "written over", "replaced"])
 def test_a_file_written_to_while_it_is_mapped_ends_nobody(how: str, tmp_path: Path) -> None:
     path = packed(synthetic_book(900, 1), tmp_path / "mapped.packed")
-    with subprocess.Popen(
-        [sys.executable, "-c", USER, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "True\n"
-        if how == "cut":
-            os.truncate(path, 0)
-        elif how == "written over":
-            path.write_bytes(bytes(path.stat().st_size))
-        else:
-            packed(synthetic_book(500, 1), path)
-        out, err = process.communicate("\n", timeout=300)
-    assert process.returncode == 0, err
+    changes = {
+        "cut": lambda: os.truncate(path, 0),
+        "written over": lambda: path.write_bytes(bytes(path.stat().st_size)),
+        "replaced": lambda: packed(synthetic_book(500, 1), path),
+    }
+    out, err = used_after(USER, str(path), change=changes[how])
     if how == "replaced":
         assert "PositionEntry" in out
         assert not err
