@@ -260,9 +260,12 @@ def test_a_reloaded_page_has_the_last_move(visit: Visit) -> None:
         await tab.until("location.hash === '#m=f5d6'")
         # The address follows the moves a moment later.
         await tab.evaluate("desdaemon.player.used.X = 90_000, desdaemon.moves.play('c3')")
+        # If it fails, this tells whether the browser had lost the tab's history or the stored game.
+        mark = await tab.evaluate("desdaemon.keeper.tab")
         await tab.reload()
         await tab.until(READY)
-        assert await tab.evaluate("[desdaemon.game.moves(), desdaemon.player.used.X >= 90_000]") == ["f5d6c3", True]
+        kept = "[desdaemon.keeper.tab, desdaemon.game.moves(), desdaemon.player.used.X >= 90_000]"
+        assert await tab.evaluate(kept) == [mark, "f5d6c3", True]
 
     visit(talk, hints=False)
 
