@@ -13,7 +13,6 @@ import shutil
 import signal
 import statistics
 import sys
-import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +35,7 @@ from desdaemon.book.record import RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.book.summary import summary
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.system import folders
 
 
 class Figure(Protocol):
@@ -224,7 +224,7 @@ def own_folder(place: Path | None) -> Iterator[Path]:
 
     Only the main thread may use it, because it handles the signal.
     """
-    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=place) as folder:
+    with folders.passing("bench", place) as folder:
 
         def terminated(number: int, frame: object) -> None:
             # An exception would be lost in a finalizer.

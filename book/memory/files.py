@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import mmap
 import os
@@ -25,6 +26,7 @@ from .arena import ARENA
 BACKUPS = 3
 """Number of earlier versions of the book's own file that are kept."""
 
+_MOMENT_S = 60.0
 _PIECE = 1 << 23
 _SHARE = 8
 _SYNCED = 1 << 26
@@ -139,6 +141,7 @@ def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
     if not count or not path.exists():
         yield
         return
+    tidy(path)
     names = [path.with_name(f"{path.name}.{number}") for number in range(count, 0, -1)]
     # A backup may be mapped, as the file of the book in use that it once was: Windows removes no such file, and
     # `take_place` removes files with such names later.
@@ -155,6 +158,18 @@ def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
         undone.callback(_remove, names[-1])
         yield
         undone.pop_all()
+
+
+def tidy(path: Path) -> None:
+    """Remove what killed writers have left beside ``path``: new files of its folder, and backups of ``path`` that were
+    about to be removed.
+    """
+    files.tidy(path.parent)
+    for left in path.parent.glob(f"{glob.escape(path.name)}.[0-9]*-[0-9]*-[01].old"):
+        with contextlib.suppress(OSError):
+            # A writer that is alive needs them for a moment.
+            if time.time() - left.stat().st_ctime > _MOMENT_S:
+                left.unlink()
 
 
 def _remove(path: Path) -> None:

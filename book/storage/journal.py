@@ -7,7 +7,6 @@ moved to another file. Grouped frames are read all or none. A damaged frame with
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import os
 import struct
@@ -256,22 +255,13 @@ def set_aside(path: Path, torn_scan: Scan) -> Path:
     number = 1
     while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
         number += 1
-    copied = False
     try:
         content = path.read_bytes()
-        with os.fdopen(platform.open_file(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as stream:
-            stream.write(content[torn_scan.end :])
-            stream.flush()
-            platform.sync(stream.fileno())
-        platform.sync_folder(path.parent)
-        copied = True
+        replace(aside, content[torn_scan.end :])
         with os.fdopen(platform.open_file(path, os.O_RDWR), "r+b") as stream:
             stream.truncate(torn_scan.end)
             platform.sync(stream.fileno())
     except OSError as error:
-        if not copied:
-            with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
         raise WriteFailed(f"{path}: {error.strerror}") from error
     return aside
 

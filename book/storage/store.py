@@ -23,9 +23,9 @@ from desdaemon.book.book import Book
 from desdaemon.book.changes import ChangeObserver, GivenCommand
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.memory.blocks import Blocks
-from desdaemon.book.memory.files import BACKUPS
+from desdaemon.book.memory.files import BACKUPS, tidy
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
 
@@ -310,7 +310,7 @@ class Store:
             self.book.recorder = ReadOnlyObserver(self.path, reason)
             return
         try:
-            files.tidy(self.path.parent)
+            tidy(self.path)
             write()
         except WriteFailed as error:
             if read_only is False:

@@ -12,7 +12,6 @@ import platform
 import random
 import statistics
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,7 +22,7 @@ import zmq
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import folders, logs
 
 from .daemon import BenchDaemon, BenchPeer, random_line
 
@@ -92,7 +91,7 @@ def run(program: str, measurements: Mapping[str, Measure], arguments: list[str])
     try:
         with StoppedBySignals(interrupt) as signals:
             for name in named.only or measurements:
-                with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
+                with folders.passing("bench") as folder, BenchDaemon(Path(folder), named.threads) as daemon:
                     figures += measurements[name](daemon, 10 if named.quick else 1)
                 if not named.json:
                     logs.echo(f"{name}: done")

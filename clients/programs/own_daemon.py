@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,7 +106,7 @@ def own_daemon(options: Sequence[str] = ()) -> Iterator[ConnectionFile]:
     The daemon ends with the block, after 20 seconds by force, or with this process, even if that is killed; changes of
     its book are on the disk already. Raises `NoDaemon` if it ends or does not listen within `_START_S` seconds.
     """
-    with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
+    with folders.passing("own") as folder:
         # The default data folder may belong to a running daemon.
         command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(Path(folders.data()) / "web")]
         command += ["--log-level", "warning", *options]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, folders
 
 from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
 from .process_groups import ProcessGroups
@@ -86,7 +85,7 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
     games = [game for game in games if game.number not in counted]
     if not games:
         return 0
-    with tempfile.TemporaryDirectory(prefix="desdaemon-match-") as folder:
+    with folders.passing("match") as folder:
         path = str(Path(folder) / "match.ggf")
         # A number makes them differ from equal games of other matches.
         match = secrets.token_hex(8)

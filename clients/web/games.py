@@ -9,7 +9,6 @@ import base64
 import os
 import random
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from desdaemon.protocol.othello.notation import (
 )
 from desdaemon.protocol.othello.obf import parse_problem, problem_lines
 from desdaemon.protocol.othello.openings import line_of, openings
+from desdaemon.protocol.system import folders
 
 from .allowed import MOST_GAMES
 from .pasted import parse_pasted
@@ -117,7 +117,7 @@ def write(args: Data) -> Data:
             for game, about in zip(games, given, strict=True)
         ]
         return {"text": ("\n" if format == "pgn" else "").join(texts)}
-    with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
+    with folders.passing("games") as folder:
         path = Path(folder) / f"games.{format}"
         try:
             write_games(str(path), games)

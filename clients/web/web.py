@@ -9,7 +9,6 @@ import ipaddress
 import os
 import re
 import ssl
-import tempfile
 import webbrowser
 from collections.abc import Iterator
 from html import escape
@@ -139,7 +138,7 @@ async def _serve(
         )
     gateway.watch()
     address = f"{place.address}?token={gateway.token}"
-    with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
+    with folders.passing("web") as folder:
         # Somebody who does not read must not keep the loop from hearing a signal.
         output = UnreadOutput(1)
         output.write(f"{address}\n")

@@ -36,7 +36,7 @@ from desdaemon.dialogue.services import ANALYSES_FILE, JOBS_FOLDER, Services, bu
 from desdaemon.dialogue.stdio import INTERRUPTED, leave
 from desdaemon.protocol.commands.options import BUILTIN_BOOK, OPTIONS
 from desdaemon.protocol.errors import BadInput, lacking
-from desdaemon.protocol.system import folders, logs, platform
+from desdaemon.protocol.system import files, folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
 from desdaemon.protocol.system.interpreter import SIGNALS_S
 from desdaemon.protocol.system.locks import FileLock, Held
@@ -116,6 +116,9 @@ class DaemonServer:
         self.done = threading.Event()
         self._ending = threading.Lock()
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
+        for left in ("", BACKUPS_FOLDER, JOBS_FOLDER):
+            files.tidy(Path(options.data_folder, left))
+        files.tidy(options.keys_folder)
         self._lock = _hold(private_folder(folders.runtime()))
         self._services = self._build_services(settings, options, scheduler)
         keys = KeyStore(options.keys_folder) if options.encrypted else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import zipfile
@@ -15,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.protocol.system import files, logs
+
+_RATIO, _FREE = 64, 1 << 28
+"""An archive unpacks to so many times its bytes and so many more: a part of zeros packs a thousand times."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,9 +57,14 @@ def arrays_of(path: Path) -> Arrays:
     """Return the arrays of an npz file by name. Raises `TrainingError` if it is missing, damaged or of another kind."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            most = _FREE + _RATIO * os.fstat(stream.fileno()).st_size
+            if sum(member.file_size for member in archive.zip.infolist()) > most:
+                raise TrainingError(f"{path}: unpacks to more than {most} bytes")
             return {name: archive[name] for name in archive.files}
     # A file of one array (npy) is read as that array, which is no context: TypeError.
-    except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+    except TrainingError:
+        raise
+    except (OSError, ValueError, EOFError, TypeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise TrainingError(f"{path}: not an intact npz file: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ from . import platform
 # ruff: noqa: PTH111, PTH118
 
 _NAME = "desdaemon"
+_LOCK = "lock"
+_UNLOCKED_S = 3600.0
+"""Seconds after which a folder without a lock is one that was left."""
 
 
 def _folder(variable: str, otherwise: str) -> str:
@@ -52,6 +56,55 @@ def caches() -> Iterator[str]:
     if os.environ.get("XDG_CACHE_HOME") or os.environ.get(platform.ENVIRONMENT_HOME):
         yield _folder("XDG_CACHE_HOME", platform.CACHE)
     yield _temporary()
+
+
+@contextlib.contextmanager
+def passing(purpose: str, place: str | os.PathLike[str] | None = None) -> Iterator[str]:
+    """Return a context manager that yields a new folder for this process alone, in ``place`` or where the system has
+    such. It is removed at the end of the block; what killed processes have left there for the same ``purpose``, a word,
+    is removed before it. Raises `OSError`.
+    """
+    import tempfile
+
+    from .locks import FileLock, Held
+
+    prefix = f"{_NAME}-{purpose}-"
+    parent = os.fspath(place or tempfile.gettempdir())
+    _remove_left(parent, prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
+        lock = None
+        with contextlib.suppress(OSError, Held):
+            # A file system without locks keeps what is left there.
+            lock = FileLock(os.path.join(folder, _LOCK))
+        try:
+            yield folder
+        finally:
+            # Windows removes no file that is open.
+            if lock:
+                lock.release()
+
+
+def _remove_left(parent: str, prefix: str) -> None:
+    """Remove this user's folders whose processes have ended: while they use them they hold a lock."""
+    import shutil
+    import time
+
+    from .locks import FileLock, Held
+
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(parent):
+            if not entry.name.startswith(prefix) or not entry.is_dir(follow_symlinks=False):
+                continue
+            with contextlib.suppress(OSError, Held):
+                described = entry.stat(follow_symlinks=False)
+                path = os.path.join(entry.path, _LOCK)
+                if not platform.is_ours(described):
+                    continue
+                if os.path.lexists(path):
+                    FileLock(path).release()
+                elif time.time() - described.st_mtime < _UNLOCKED_S:
+                    continue
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _temporary() -> str:

@@ -14,7 +14,7 @@ import pytest
 from checkout import ROOT
 
 from desdaemon.book.errors import WriteFailed
-from desdaemon.book.memory.files import keeping_backups, replacing
+from desdaemon.book.memory.files import keeping_backups, replacing, tidy
 from desdaemon.core.books.allowed_files import Files, Forbidden
 from desdaemon.protocol.system import files, platform
 
@@ -86,6 +86,20 @@ def test_backups_are_kept_though_no_file_with_content_can_be_removed(
             platform.take_place(str(tmp_path / "new"), str(book))
     kept = {path.name: path.read_text() for path in tmp_path.iterdir() if path.suffix != ".old"}
     assert kept == {"a.book": "6", "a.book.1": "5", "a.book.2": "4", "a.book.3": "3"}
+
+
+def test_backups_that_a_killed_writer_was_about_to_remove_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a moment ago may be of a writer that is alive."""
+    book = tmp_path / "a.book"
+    left = [tmp_path / f"a.book.{4711}-{10**18}-{number}.old" for number in (0, 1)]
+    others = [tmp_path / name for name in ("a.book", "a.book.1", "a.book.old", "a.book.1-2-3.old", "b.book.1-2-0.old")]
+    for path in (*left, *others):
+        path.touch()
+    tidy(book)
+    assert set(tmp_path.iterdir()) == {*left, *others}
+    monkeypatch.setattr("desdaemon.book.memory.files._MOMENT_S", -1.0)
+    tidy(book)
+    assert set(tmp_path.iterdir()) == {*others}
 
 
 @pytest.mark.parametrize("held", ["a.book", "a.book.1", "a.book.2", "a.book.3"])

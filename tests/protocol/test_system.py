@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pty
+import signal
 import stat
 import subprocess
 import sys
@@ -129,6 +130,44 @@ def test_what_a_killed_writer_left_goes_and_what_is_being_written_stays(tmp_path
     assert writer.returncode == 0
     assert path.read_bytes() == b"half"
     assert list(tmp_path.iterdir()) == [path]
+
+
+KEPT = f"""
+{IMPORT}
+import os, signal
+from desdaemon.protocol.system import folders
+with folders.passing("test", sys.argv[1]) as folder:
+    print(folder, flush=True)
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_passing_folder_of_a_killed_process_goes_and_one_in_use_stays(tmp_path: Path) -> None:
+    """Those of other users, links and folders of other purposes stay too."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "desdaemon-test-link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "desdaemon-test-new").mkdir()
+    (tmp_path / "desdaemon-other-1").mkdir()
+    others = set(tmp_path.iterdir())
+    with subprocess.Popen(
+        [sys.executable, "-c", KEPT, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        used = Path(writer.stdout.readline().strip())
+        (used / "file").touch()
+        with folders.passing("test", tmp_path) as own:
+            assert set(tmp_path.iterdir()) == {*others, used, Path(own)}
+        writer.stdin.close()
+    assert writer.returncode == -signal.SIGKILL
+    assert set(tmp_path.iterdir()) == {*others, used}
+    with folders.passing("test", tmp_path) as own:
+        assert set(tmp_path.iterdir()) == {*others, Path(own)}
+    os.utime(tmp_path / "desdaemon-test-new", (0, 0))
+    with folders.passing("test", tmp_path):
+        assert not (tmp_path / "desdaemon-test-new").exists()
+    assert (tmp_path / "elsewhere").exists()
 
 
 def test_names_like_those_of_new_files_are_left_alone(tmp_path: Path) -> None:

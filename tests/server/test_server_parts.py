@@ -9,6 +9,8 @@ import random
 import signal
 import stat
 import threading
+import zlib
+from hashlib import blake2b
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +23,7 @@ from hypothesis import strategies as st
 from desdaemon.cli.serve_options import read_options
 from desdaemon.clients import DaemonError, connect
 from desdaemon.core.paths import confined, private_folder
-from desdaemon.core.requests.analysis_cache import AnalysisCache
+from desdaemon.core.requests.analysis_cache import _MAGIC, AnalysisCache
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.engine.result import Line
 from desdaemon.protocol.errors import BadInput
@@ -171,6 +173,19 @@ def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path
     assert cache.changed
     file.write_bytes(data[:-1])
     assert "damaged" in AnalysisCache(1 << 20, "these").load(str(file))
+
+
+@pytest.mark.parametrize("body", [bytes(1 << 24), b"\5", b"\xff\xff" + bytes(16), b"nonsense"])
+def test_a_file_whose_digest_is_right_is_not_trusted(body: bytes, tmp_path: Path) -> None:
+    """A small one may hold any number of bytes, and an entry end before its end."""
+    data = _MAGIC + bytes(16) + (body if body == b"nonsense" else zlib.compress(body))
+    (tmp_path / "kept").write_bytes(data + blake2b(data, digest_size=16).digest())
+    cache = AnalysisCache(1 << 20)
+    cache._origin = bytes(16)
+    assert "damaged" in cache.load(str(tmp_path / "kept"))
+    assert len(cache) == 0
+    cache.put(canonical(*START[:2]), found(START, 10))
+    assert len(cache) == 1
 
 
 # --- keys

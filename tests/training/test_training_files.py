@@ -1,12 +1,15 @@
 """Weights files and the pattern set: what is written is read, and what is broken is refused with its reason."""
 
+import io
 import json
 import lzma
 import random
 import struct
 import subprocess
 import sys
+import zipfile
 
+import numpy as np
 import pytest
 from checkout import IMPORT, ROOT
 
@@ -23,6 +26,8 @@ from desdaemon.engine.evaluation.weights_file import (
     write_edax,
     write_shipped,
 )
+from desdaemon.engine.training import store
+from desdaemon.engine.training.store import TrainingError
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +225,19 @@ def test_tables_hold_every_pattern_once():
                 [instance] = [own for own in pattern.instances if own in (part, turned)]
                 seen.append((number, instance))
     assert sorted(seen) == sorted(zip(patterns.INSTANCE_CLASS, patterns.INSTANCES, strict=True))
+
+
+def test_an_archive_that_unpacks_to_much_is_refused(tmp_path, monkeypatch):
+    """A member of zeros, and one whose head tells more numbers than it has, or than there is memory for."""
+    monkeypatch.setattr(store, "_FREE", 1 << 20)
+    path = tmp_path / "rows.npz"
+    np.savez_compressed(path, zeros=np.zeros(1 << 20))
+    with pytest.raises(TrainingError, match="unpacks to more than"):
+        store.arrays_of(path)
+    for number in (9, 1 << 62):
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (number,)})
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("zeros.npy", head.getvalue() + bytes(8))
+        with pytest.raises(TrainingError, match="not an intact npz file"):
+            store.arrays_of(path)

@@ -161,7 +161,7 @@ class AnalysisCache:
         self._path = path
         try:
             with open(path, "rb") as file:  # noqa: PTH123
-                data = file.read(4 * self._largest + 4096)
+                data = file.read(self._most)
         except FileNotFoundError:
             return ""
         except OSError as error:
@@ -171,16 +171,30 @@ class AnalysisCache:
             return f"{path}: damaged: begun again"
         if data[len(_MAGIC) : head] != self._origin:
             return f"{path}: made with other weights: begun again"
-        body = zlib.decompress(data[head:-16])
+        unpacker = zlib.decompressobj()
         offset = 0
-        while offset < len(body):
-            (length,) = struct.unpack_from("<H", body, offset)
-            key, content = body[offset + 2 : offset + 18], body[offset + 18 : offset + 18 + length]
-            offset += 18 + length
-            self._entries[key] = content
-            self._size += length + _OVERHEAD
+        try:
+            # Whoever wrote the digest may have packed anything.
+            body = unpacker.decompress(data[head:-16], self._most)
+            while offset < len(body):
+                (length,) = struct.unpack_from("<H", body, offset)
+                key, content = body[offset + 2 : offset + 18], body[offset + 18 : offset + 18 + length]
+                offset += 18 + length
+                self._entries[key] = content
+                self._size += length + _OVERHEAD
+        except (zlib.error, struct.error):
+            offset = -1
+        if offset < 0 or offset > len(body) or not unpacker.eof:
+            self._entries.clear()
+            self._size = 0
+            return f"{path}: damaged: begun again"
         self._shrink()
         return ""
+
+    @property
+    def _most(self) -> int:
+        """Most bytes of the file, packed or not: it may be one of a larger cache."""
+        return 4 * self._largest + 4096
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:

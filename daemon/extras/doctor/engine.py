@@ -70,7 +70,7 @@ def cache() -> Iterator[Finding]:
 def _refusal(folder: Path) -> str:
     """Return why a folder cannot be written to; "" if it can."""
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor-") as file:
+        with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(1 << 16))
             file.flush()
     except OSError as error:
