@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from desdaemon.dialogue.stdio import INTERRUPTED, carry_out, run_without_input
 from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
+from desdaemon.protocol.games.contents import LONGEST_LINE
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, move_text, moves_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_lines, problem_text
@@ -200,11 +202,18 @@ def _searched(
     return solver.solved((problem, each, None if each.over else session.limits(each)) for problem, each in positions)
 
 
+class _EndlessLine(Exception):
+    """A line is so long that what is read is no file of problems."""
+
+
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedReader]:
     # By descriptor, because /dev/stdin cannot be opened if standard input is a socket.
     source: str | int = os.dup(0) if path in STANDARD_INPUT else path
     with open(source, "rb") as file:  # noqa: PTH123  a descriptor, or the name as it was typed
+        if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not (file.isatty() or path == os.devnull):
+            # It may have no end, as /dev/zero has none.
+            raise BadInput(f"{quoted(path)}: is a device: expected a file")
         yield file
 
 
@@ -227,6 +236,8 @@ def _lines(bad: Callable[[str], None], opened: io.BufferedReader, path: str) -> 
         yield from _read_lines(bad, packed.opened(opened), path)
     except packed.CannotUnpack as error:
         raise BadInput(f"{quoted(path)}: {error}") from None
+    except _EndlessLine as error:
+        raise BadInput(str(error)) from None
 
 
 def _read_lines(bad: Callable[[str], None], file: io.BufferedReader, path: str) -> Iterator[str]:
@@ -237,7 +248,7 @@ def _read_lines(bad: Callable[[str], None], file: io.BufferedReader, path: str) 
             data = without_mark(data, path)
         try:
             if len(data) == LONGEST_PROBLEM and not data.endswith(b"\n"):
-                _skip_line(file)
+                _skip_line(file, path)
                 raise BadInput(f"too long for a problem: more than {LONGEST_PROBLEM} bytes")
             yield data.decode("utf-8", "backslashreplace")
         except BadInput as error:
@@ -245,9 +256,13 @@ def _read_lines(bad: Callable[[str], None], file: io.BufferedReader, path: str) 
             yield ""
 
 
-def _skip_line(file: io.BufferedReader) -> None:
+def _skip_line(file: io.BufferedReader, path: str) -> None:
+    """Read to the end of a line. Raises `_EndlessLine` for more than `LONGEST_LINE` bytes."""
+    left = LONGEST_LINE
     while (data := file.readline(LONGEST_PROBLEM)) and not data.endswith(b"\n"):
-        pass
+        left -= len(data)
+        if left < 0:
+            raise _EndlessLine(f"{quoted(path)}: expected lines of at most {LONGEST_LINE} bytes")
 
 
 def _solve(

@@ -8,7 +8,8 @@ import pytest
 from dialogue import Dialogue
 from full_disk import room_for
 
-from desdaemon.clients.gamefiles import wthor
+from desdaemon.clients.gamefiles import problems, wthor
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, moves_text, parse_board
 from desdaemon.protocol.othello.obf import parse_problem
@@ -81,3 +82,13 @@ def test_a_missing_base_is_told() -> None:
 
 def test_a_missing_name_is_refused() -> None:
     assert "expected" in Dialogue().refused("wtest")
+
+
+@pytest.mark.posix
+def test_a_file_without_an_end_is_given_up() -> None:
+    with pytest.raises(BadInput, match="is a device"), problems._opened("/dev/zero"):
+        pass
+    with open("/dev/zero", "rb") as zeros, pytest.raises(BadInput, match="lines of at most 16777216 bytes"):  # noqa: PTH123
+        list(problems._lines(lambda line: None, zeros, "endless"))
+    with problems._opened("/dev/null") as nothing:
+        assert not list(problems._lines(print, nothing, "empty"))
