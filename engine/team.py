@@ -8,10 +8,13 @@ polls a few thousand times and then sleeps.
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any
+
+from desdaemon.protocol.system.threads import begin
 
 from .layout import (
     CHECK_AT,
@@ -199,7 +202,7 @@ class Team:
         for _ in range(self._own):
             seat = self.join()
             try:
-                threading.Thread(target=self.help, args=(seat,), name="search helper", daemon=True).start()
+                begin(functools.partial(self.help, seat), "search helper")
             except RuntimeError:
                 self._leave(seat)
                 break

@@ -146,7 +146,7 @@ def _end_threads(threads: set[threading.Thread]) -> None:
     Not those of an executor, which waits for them and would wait for ever.
     """
     for thread in threads:
-        # What `desdaemon.core.threads.begin` started cannot be joined, and ends by the exception alone.
+        # What `desdaemon.protocol.system.threads.begin` started cannot be joined, and ends by the exception alone.
         if not isinstance(thread, threading._DummyThread):
             thread.join(1.0)
         if thread.is_alive() and thread.ident is not None and not thread.name.startswith("ThreadPoolExecutor"):

@@ -28,6 +28,7 @@ from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import message
+from desdaemon.protocol.system.threads import begun
 
 from . import journal, snapshot
 from .observers import JournalObserver, ReadOnlyObserver, unfinished, unpacked_command
@@ -203,13 +204,14 @@ class Store:
         self._closing = threading.Event()
         self._writer: journal.Writer | None = None
         self._recorder: JournalObserver | None = None
-        self._thread: threading.Thread | None = None
-        self._checker: threading.Thread | None = None
+        self._committing: threading.Event | None = None
+        """Set when the thread that writes the journal ends; None before it begins."""
+        self._checked: threading.Event | None = None
+        """Set when the thread that verifies blocks ends; None if there is none."""
         self._rescued = -1
         """The last journal entry whose changes were written elsewhere."""
         if header is not None and book.table.guard is not None:
-            self._checker = threading.Thread(target=self._check_blocks, name="book-check", daemon=True)
-            self._checker.start()
+            self._checked = begun(self._check_blocks, "book-check")
 
     @property
     def read_only(self) -> bool:
@@ -268,10 +270,8 @@ class Store:
         elif before.unfinished is not None:
             # After `save`, whose new journal has no commands.
             self._recorder.resume(before.unfinished)
-        if self._thread is None:
-            thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
-            thread.start()
-            self._thread = thread
+        if self._committing is None:
+            self._committing = begun(self._commit_groups, "book-journal")
 
     @property
     def damage(self) -> str:
@@ -498,9 +498,9 @@ class Store:
                 raise WriteFailed(f"{self.path}: the last changes were not written: {error}") from error
         finally:
             self._closing.set()
-            for thread in (self._thread, self._checker):
-                if thread is not None:
-                    thread.join()
+            for over in (self._committing, self._checked):
+                if over is not None:
+                    over.wait()
             self.book.recorder = ChangeObserver()
             if self._writer is not None:
                 self._writer.close()

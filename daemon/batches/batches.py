@@ -20,11 +20,11 @@ from desdaemon.core.requests.analysis import PendingAnalysis
 from desdaemon.core.requests.questions import Terms, read_questions
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.workers import Owner
-from desdaemon.core.threads import begin
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.rows import ADMIN, EDITOR
 from desdaemon.protocol.system import files
 from desdaemon.protocol.system.locks import FileLock, Held
+from desdaemon.protocol.system.threads import begin
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError

@@ -24,6 +24,7 @@ from desdaemon.book.editing.engine_evaluator import HASH_BITS
 from desdaemon.book.editing.rounds import SearchLine, Worker
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.errors import Unfinished
+from desdaemon.protocol.system.threads import begun
 
 from . import tasks as remote
 from .connection import SILENT_S, client_of, workers_of
@@ -401,9 +402,7 @@ class ClusterSearches:
             if self._client.status == "running":
                 if self._sent:
                     self._client.cancel([future for future, _ in self._sent.values()], asynchronous=False)
-                ending = threading.Thread(target=self._stop_at_workers, daemon=True)
-                ending.start()
-                ending.join(_STOP_S)
+                begun(self._stop_at_workers, "cluster-stop").wait(_STOP_S)
         self._sent.clear()
 
     def _stop_at_workers(self) -> None:

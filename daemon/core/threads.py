@@ -1,18 +1,13 @@
-"""Daemonic threads that are started without waiting for them.
-
-`threading.Thread.start` waits until the new thread runs. While other threads run Python, this wait is too long for the
-loop of the sockets.
-"""
+"""Pools of threads, and their priority."""
 
 from __future__ import annotations
 
-import _thread
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.threads import begin
 
 NICENESS = 5
 """Niceness of search threads, so that the loop of the sockets goes first.
@@ -25,22 +20,6 @@ perhaps while it holds the interpreter's lock for which the loop waits.
 def step_back() -> None:
     """Lower the calling thread's priority by `NICENESS`, where the system supports that."""
     platform.lower_thread(NICENESS)
-
-
-def begin(work: Callable[[], None], name: str) -> None:
-    """Run ``work`` on a new daemonic thread called ``name``; returns at once. Its exceptions go to
-    `threading.excepthook`.
-    """
-
-    def run() -> None:
-        threading.current_thread().name = name
-        try:
-            work()
-        except Exception:
-            # Like `threading.Thread`, so that the log's hook gets the exception.
-            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
-
-    _thread.start_new_thread(run, ())
 
 
 def begin_or_do(work: Callable[[], None], name: str) -> None:

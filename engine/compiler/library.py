@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
+from desdaemon.protocol.system.threads import begun
 
 from . import INTERPRETED, interpreted, notice
 
@@ -430,11 +431,8 @@ def wait(spec: Spec, look: Callable[[], None]) -> None:
             # Without memory the compiler's own library is not found.
             failures.append(error)
 
-    loading = threading.Thread(target=work, name="loading", daemon=True)
-    loading.start()
-    loading.join(_LOOK_S)
-    while loading.is_alive():
+    loaded = begun(work, "loading")
+    while not loaded.wait(_LOOK_S):
         look()
-        loading.join(_LOOK_S)
     if failures:
         raise failures[0]

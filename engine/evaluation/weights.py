@@ -33,6 +33,7 @@ from desdaemon.engine.layout import (
 from desdaemon.engine.memory import Block, MappedFile
 from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.logs import message
+from desdaemon.protocol.system.threads import begun
 
 from . import weights_metadata
 from .network import Network, expanded_heads
@@ -64,7 +65,7 @@ class Weights:
         """``memory`` begins with ``size`` bytes of metadata and weights. Raises ValueError for unusable metadata."""
         self._memory = memory
         self._size = size
-        self._checker: threading.Thread | None = None
+        self._checked: threading.Event | None = None
         self.address = memory.address + weights_metadata.BYTES
         self.network = size != weights_metadata.BYTES + _LINEAR_BYTES
         self.metadata = weights_metadata.unpacked(ctypes.string_at(memory.address, weights_metadata.BYTES))
@@ -90,8 +91,7 @@ class Weights:
             except (OSError, ValueError) as error:
                 message(f"{cached}: {error}: made again")
             else:
-                loaded._checker = threading.Thread(target=check, name="weights", daemon=True)
-                loaded._checker.start()
+                loaded._checked = begun(check, "weights")
                 return loaded
         memory = _expanded(source)
         if cached is not None:

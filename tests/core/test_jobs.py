@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from desdaemon.core import threads
 from desdaemon.core.books.jobs import FAILED, BookJob, BookJobs, Result
+from desdaemon.protocol.system import threads
 
 KEPT = 100
 

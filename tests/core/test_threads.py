@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from desdaemon.core import threads
+from desdaemon.core import threads as pools
 from desdaemon.core.threads import ThreadPool
+from desdaemon.protocol.system import threads
 
 WAIT_S = 30
 
@@ -19,7 +21,7 @@ class Machine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun: list[Callable[[], None]] = []
-        monkeypatch.setattr(threads, "begin", lambda work, name: self.begun.append(work))
+        monkeypatch.setattr(pools, "begin", lambda work, name: self.begun.append(work))
 
 
 def test_nobody_waits_for_a_thread_that_does_not_run_yet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +84,7 @@ def test_work_without_any_thread_is_refused_and_with_one_it_waits(monkeypatch: p
     def refuse(work: Callable[[], None], name: str) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "begin", refuse)
+    monkeypatch.setattr(pools, "begin", refuse)
     with pytest.raises(RuntimeError):
         none.submit(done.set)
     assert not none.waiting
@@ -96,3 +98,33 @@ def test_work_without_any_thread_is_refused_and_with_one_it_waits(monkeypatch: p
     done.clear()
     none.submit(done.set)
     assert done.wait(60)
+
+
+def test_a_thread_that_dies_at_its_birth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may have room for a thread, and none for its first call."""
+    done = threading.Event()
+    with monkeypatch.context() as little:
+        little.setattr(threads, "PATIENCE_S", 0.01)
+        little.setattr(threads, "_idle", queue.SimpleQueue())
+        little.setattr(threads._thread, "start_new_thread", lambda *arguments: 1)
+        with pytest.raises(RuntimeError):
+            threads.begin(done.set, "worker")
+    assert not done.is_set()
+    threads.begin(done.set, "worker")
+    assert done.wait(WAIT_S)
+
+
+def test_many_begin_at_once_and_few_threads_stay() -> None:
+    meeting = threading.Barrier(21)
+    for number in range(20):
+        threads.begin(lambda: meeting.wait(WAIT_S) and None, f"worker-{number}")
+    meeting.wait(WAIT_S)
+    assert threads._idle.qsize() <= 2
+
+
+def test_the_end_of_a_thread_is_an_event() -> None:
+    may_end = threading.Event()
+    over = threads.begun(lambda: may_end.wait(WAIT_S) and None, "worker")
+    assert not over.is_set()
+    may_end.set()
+    assert over.wait(WAIT_S)

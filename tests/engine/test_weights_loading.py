@@ -85,14 +85,14 @@ def test_a_damaged_expansion_is_made_again_and_said_once(
     kept.write_bytes(spoilt)
     kept.chmod(0o600)
     loaded = Weights.load(network_by_lot_path)
-    if loaded._checker is not None:
-        loaded._checker.join()
+    if loaded._checked is not None:
+        loaded._checked.wait()
     assert evaluations(loaded) == expected
     assert kept.read_bytes() == content
     assert capsys.readouterr().err == f"desdaemon: {kept}: damaged: made again\n"
     again = Weights.load(network_by_lot_path)
-    assert again._checker is not None
-    again._checker.join()
+    assert again._checked is not None
+    again._checked.wait()
     assert evaluations(again) == expected
     assert capsys.readouterr().err == ""
 

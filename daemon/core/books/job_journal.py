@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desdaemon.core.threads import begin
 from desdaemon.protocol.system import files
+from desdaemon.protocol.system.threads import begin
 
 from .jobs import DONE, KEPT, BookJob, Result
 

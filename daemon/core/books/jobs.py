@@ -393,7 +393,7 @@ class BookJobs:
 
     def _begin(self, job: BookJob) -> None:
         """Run a job on a thread of its own. Those for which the system has no thread fail, and the next one begins."""
-        from desdaemon.core.threads import begin
+        from desdaemon.protocol.system.threads import begin
 
         following: BookJob | None = job
         while following is not None:

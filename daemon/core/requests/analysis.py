@@ -19,12 +19,13 @@ from desdaemon.core.search.loader import EngineFailure, LoadedEngine
 from desdaemon.core.search.scheduler import Purpose
 from desdaemon.core.search.short_questions import QuestionTurns
 from desdaemon.core.search.workers import HelperPool, Owner, ResumableSearch, SearchThreads
-from desdaemon.core.threads import ThreadPool, begin
+from desdaemon.core.threads import ThreadPool
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.errors import lacking
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_move
 from desdaemon.protocol.othello.selectivity import MAX_LEVEL, Selectivity
+from desdaemon.protocol.system.threads import begin
 from desdaemon.protocol.wire.messages import RequestError
 
 from .analysis_cache import AnalysisCache

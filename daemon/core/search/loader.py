@@ -177,7 +177,10 @@ class _EngineBuild:
         self._build = build
         self._config = config
         self._on_failure = on_failure
-        threading.Thread(target=self._run, name="engine", daemon=True).start()
+        # Not before the prompt: it would wait for one more module.
+        from desdaemon.protocol.system.threads import begin
+
+        begin(self._run, "engine")
 
     def _run(self) -> None:
         try:

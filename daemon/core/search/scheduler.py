@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from desdaemon.core.metrics import Accounts
-from desdaemon.core.threads import begin
+from desdaemon.protocol.system.threads import begin
 
 from .loader import Abandoned
 from .schedule import Instructions, Purpose, Task, ThreadSchedule

@@ -18,7 +18,8 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.core.threads import begin, step_back
+from desdaemon.core.threads import step_back
+from desdaemon.protocol.system.threads import begin
 
 from .loader import EngineConfig, EngineFailure, LoadedEngine, built
 from .scheduler import Purpose, Scheduler, Task
