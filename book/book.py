@@ -50,9 +50,9 @@ SETTLE_S = 0.5
 _FEW = 1 << 12
 _NOTES = 4096
 
-_IN_PLACE = 1 << 17
 _MOST_REPLIES = 1 << 17
 """Some 40 MB of them."""
+_IN_PLACE = 1 << 17
 """Most positions that are removed in place. If more are removed, the others are copied, which can be cancelled."""
 
 
