@@ -21,7 +21,7 @@ from typing import BinaryIO
 from . import platform
 
 # `pathlib` is slow to load, and a start may replace the connection file.
-# ruff: noqa: PTH108, PTH116, PTH118, PTH120
+# ruff: noqa: PTH108, PTH116, PTH118, PTH119, PTH120
 
 PRIVATE = 0o600
 """Permissions of files that only this user may read."""
@@ -29,6 +29,8 @@ PRIVATE = 0o600
 READABLE = 0o644
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _numbers = itertools.count(1)
+_writing: set[str] = set()
+"""The names of the new files that this process writes."""
 
 
 class NotAFile(OSError):
@@ -78,6 +80,7 @@ def replacing(
             error.filename, error.filename2 = place, None
         raise
     finally:
+        _writing.discard(os.path.basename(new))
         with contextlib.suppress(OSError):
             os.unlink(new)
 
@@ -118,9 +121,20 @@ def tidy(folder: str | os.PathLike[str]) -> None:
     """Remove from a folder what killed writers have left there."""
     with contextlib.suppress(OSError):
         for entry in os.listdir(folder):  # noqa: PTH208
-            number = entry.removesuffix(".new").rpartition(".")[2]
-            if entry[0] == "." and entry.endswith(".new") and number.replace("-", "", 1).isdecimal():
+            if _seems_left(entry):
                 _remove_if_left(os.path.join(folder, entry))
+
+
+def _seems_left(entry: str) -> bool:
+    """Whether a file has the name of a new file whose writer has ended. A lock tells more, but some file systems give
+    it to everybody.
+    """
+    writer, _, number = entry.removesuffix(".new").rpartition(".")[2].partition("-")
+    if entry[0] != "." or not entry.endswith(".new") or not f"{writer}{number or 0}".isdecimal():
+        return False
+    if int(writer) == os.getpid():
+        return entry not in _writing
+    return not number or not platform.alive(int(writer))
 
 
 def _remove_if_left(new: str) -> None:
@@ -169,5 +183,6 @@ def _beside(place: str) -> tuple[int, str]:
             # Some file systems have no locks: what is left there stays.
             pass
         if os.path.lexists(new):
+            _writing.add(os.path.basename(new))
             return descriptor, new
         os.close(descriptor)
