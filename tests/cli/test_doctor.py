@@ -92,7 +92,7 @@ def test_no_room_for_compiled_code_is_reported(
     def full(**named: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     [found] = engine.cache()
     assert found.state == WARNING
     assert "No space left on device" in found.text

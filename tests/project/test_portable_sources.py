@@ -13,10 +13,6 @@ PLATFORM = ROOT / "protocol/system/platform"
 SIGNALS = {"SIGINT", "SIGTERM", "SIG_IGN", "SIG_DFL"}
 """The signals that all systems have; others are asked for by `getattr`, or by `platform`."""
 
-EXCEPTIONS = {
-    ("daemon/extras/doctor/engine.py", "NamedTemporaryFile"): "nobody opens it a second time",
-}
-
 
 def arguments(call: ast.Call) -> dict[str | None, ast.expr]:
     return {keyword.arg: keyword.value for keyword in call.keywords}
@@ -142,8 +138,7 @@ def test_the_product_asks_for_what_all_systems_have() -> None:
         if PLATFORM not in path.parents:
             for line, name, rule in broken(ast.parse(path.read_text("utf-8"))):
                 found.setdefault((path.relative_to(ROOT).as_posix(), name), []).append((line, rule))
-    assert not {place: rules for place, rules in found.items() if place not in EXCEPTIONS}
-    assert not [place for place in EXCEPTIONS if place not in found], "no exception any more"
+    assert not found
 
 
 @pytest.mark.parametrize(
