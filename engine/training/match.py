@@ -16,7 +16,7 @@ import numpy as np
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.search import Searcher
+from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -70,7 +70,7 @@ class PairsOutcome(NamedTuple):
     share_error: float
 
 
-def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
+def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits, control: Control) -> int:
     """Play a game from a position in which sides[0] is to move and return its score for sides[0], in discs. At
     `DECIDED_AT` empties an exact search decides it.
     """
@@ -81,7 +81,7 @@ def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: 
             continue
         empties = rules.empties(player, opponent)
         decided = empties <= DECIDED_AT
-        line = sides[mover].search(player, opponent, Limits(empties) if decided else limits).lines[0]
+        line = sides[mover].search(player, opponent, Limits(empties) if decided else limits, control=control).lines[0]
         if decided:
             return line.score if mover == 0 else -line.score
         player, opponent = rules.play(player, opponent, line.move)
@@ -148,6 +148,7 @@ def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
     """Play the games of ``plan`` between two weights files and return the outcome, with progress on stderr."""
     progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
+    control = Control()
     teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
     for _ in range(plan.workers):
         teams.put((Searcher(hash_bits=HASH_BITS, weights=loaded[0]), Searcher(hash_bits=HASH_BITS, weights=loaded[1])))
@@ -160,19 +161,23 @@ def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
         try:
             for searcher in team:
                 searcher.clear()
-            ahead = _game(*start, team, plan.limits)
+            ahead = _game(*start, team, plan.limits, control)
             for searcher in team:
                 searcher.clear()
-            return ahead, -_game(*start, (team[1], team[0]), plan.limits)
+            return ahead, -_game(*start, (team[1], team[0]), plan.limits, control)
         finally:
             teams.put(team)
 
     played: list[tuple[int, int]] = []
     with ThreadPoolExecutor(plan.workers) as pool:
-        for pair in pool.map(play_pair, starts):
-            played.append(pair)
-            now = outcome(played)
-            progress.now_and_then(f"{now.pairs} pairs: {100 * now.share:.1f} %, {now.discs:+.2f} discs")
+        try:
+            for pair in pool.map(play_pair, starts):
+                played.append(pair)
+                now = outcome(played)
+                progress.now_and_then(f"{now.pairs} pairs: {100 * now.share:.1f} %, {now.discs:+.2f} discs")
+        finally:
+            # An interrupt need not wait for the games in progress.
+            control.stop()
     return outcome(played)
 
 
