@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
+import traceback
+from collections.abc import Callable
 
 import judge
 import pytest
@@ -11,7 +14,9 @@ from lab.stress import THREADS, stress
 from random_games import random_boards
 from table_entries import check_entries
 from virtual_turns import Turns
+from waits import until
 
+from desdaemon.engine import team
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
@@ -20,6 +25,7 @@ from desdaemon.engine.search import Control, KnownScore, Searcher
 from desdaemon.engine.team import Team
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system.threads import begin
 
 TO_THE_END = Limits(60)
 
@@ -140,37 +146,37 @@ def test_large_nodes_are_searched_at_lower_selectivity_first(weights: Weights) -
 
 @pytest.mark.usefixtures("shared_low")
 def test_no_thread_outlives_its_search(weights: Weights) -> None:
-    before = set(threading.enumerate())
+    def helping() -> bool:
+        frames = list(sys._current_frames().values())
+        return any(frame.f_code is Team.help.__code__ for top in frames for frame, _ in traceback.walk_stack(top))
+
     searcher = Searcher(threads=8, hash_bits=12, weights=weights)
     [board] = boards(95, 1, 30)
     for limits in (Limits(5), Limits(40, Selectivity(73), 1000)):
         searcher.search(*board, limits)
-        for thread in set(threading.enumerate()) - before:
-            # It has given its seat back, and ends.
-            thread.join(20)
-            assert not thread.is_alive()
+        # They have given their seats back, and end.
+        until(lambda: not helping())
 
 
 @pytest.mark.usefixtures("shared_low")
 def test_a_search_goes_on_where_the_system_gives_no_thread(weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = threading.Thread.start
     given = 2
 
-    def refused(thread: threading.Thread) -> None:
+    def refused(work: Callable[[], None], name: str) -> None:
         nonlocal given
-        if thread.name == "search helper":
-            if not given:
-                raise RuntimeError("can't start new thread")
-            given -= 1
-        start(thread)
+        if not given:
+            raise RuntimeError("can't start new thread")
+        given -= 1
+        begin(work, name)
 
     [board] = boards(96, 1, 12)
     searcher = Searcher(threads=8, hash_bits=12, weights=weights)
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(team, "begin", refused)
     for number in (2, 0):
         given = number
         searcher.clear()
         assert searcher.search(*board, TO_THE_END).lines[0].score == judge.solve(*board)
+        assert given == 0
 
 
 @pytest.mark.usefixtures("shared_low")
