@@ -30,6 +30,7 @@ def test_perft_of_the_opening_is_the_known_one(mode: int) -> None:
     assert [perft(*START, depth, mode) for depth in range(12)] == PERFT[mode]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_perft_is_the_same_on_a_processor_without_vectors() -> None:
     code = IMPORT + (
