@@ -14,6 +14,7 @@ import errno
 import itertools
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import BinaryIO
@@ -28,6 +29,7 @@ PRIVATE = 0o600
 
 READABLE = 0o644
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+_MOMENT_S = 60.0
 _numbers = itertools.count(1)
 _writing: set[str] = set()
 """The names of the new files that this process writes."""
@@ -121,20 +123,21 @@ def tidy(folder: str | os.PathLike[str]) -> None:
     """Remove from a folder what killed writers have left there."""
     with contextlib.suppress(OSError):
         for entry in os.listdir(folder):  # noqa: PTH208
-            if _seems_left(entry):
-                _remove_if_left(os.path.join(folder, entry))
+            writer, _, number = entry.removesuffix(".new").rpartition(".")[2].partition("-")
+            if entry[0] == "." and entry.endswith(".new") and f"{writer}{number or 0}".isdecimal():
+                new = os.path.join(folder, entry)
+                if not _seems_written(new, int(writer)):
+                    _remove_if_left(new)
 
 
-def _seems_left(entry: str) -> bool:
-    """Whether a file has the name of a new file whose writer has ended. A lock tells more, but some file systems give
-    it to everybody.
+def _seems_written(new: str, writer: int) -> bool:
+    """Return whether the process ``writer`` may be writing a new file: a lock tells, but some file systems give it to
+    everybody. Raises `OSError`.
     """
-    writer, _, number = entry.removesuffix(".new").rpartition(".")[2].partition("-")
-    if entry[0] != "." or not entry.endswith(".new") or not f"{writer}{number or 0}".isdecimal():
-        return False
-    if int(writer) == os.getpid():
-        return entry not in _writing
-    return not number or not platform.alive(int(writer))
+    if writer == os.getpid():
+        return os.path.basename(new) in _writing
+    # Its number may have become another's.
+    return platform.alive(writer) and time.time() - os.stat(new).st_mtime < _MOMENT_S
 
 
 def _remove_if_left(new: str) -> None:

@@ -553,3 +553,21 @@ def test_the_lowest_priority_is_that_of_idle_time() -> None:
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, start_new_session=True
     )
     assert done.stdout.split() == ["True", "19", "19"]
+
+
+def test_what_is_left_is_told_from_what_is_written_where_locks_hold_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "lock_file", lambda descriptor: None)
+    dead, living = "99999999999999999999", str(os.getppid())
+    names = [f".a.{dead}-1.new", f".a.{os.getpid()}-0.new", f".a.{living}-1.new", f".a.{living}-2.new"]
+    for name in names:
+        (tmp_path / name).touch()
+    # Nobody has written to it for long: the number is another's now.
+    os.utime(tmp_path / names[2], (0, 0))
+    with files.replacing(tmp_path / "a") as stream:
+        stream.write(b"a")
+        files.tidy(tmp_path)
+        assert names[3] in (left := {path.name for path in tmp_path.iterdir()})
+        assert len(left) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"a", names[3]}

@@ -395,7 +395,7 @@ def alive(process: int) -> bool:
     """Return whether a process with this number exists."""
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

@@ -364,7 +364,7 @@ def alive(process: int) -> bool:
     """Return whether a process exists, from psutil: `os.kill` with 0 would send Ctrl-C."""
     import psutil
 
-    return bool(psutil.pid_exists(process))
+    return process < 1 << 32 and bool(psutil.pid_exists(process))
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:

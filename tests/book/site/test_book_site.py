@@ -76,7 +76,7 @@ def test_a_site_takes_the_place_of_an_earlier_one(book: Book, tmp_path: Path, mo
 
 def test_a_site_is_written_after_a_killed_run(book: Book, tmp_path: Path) -> None:
     pages.write(book, tmp_path, "a book")
-    left = [tmp_path / ".index.html.1-1.new", tmp_path / "positions" / ".0.js.1-2.new"]
+    left = [tmp_path / ".index.html.4194305-1.new", tmp_path / "positions" / ".0.js.4194305-2.new"]
     for path in left:
         path.write_text("half")
     pages.write(book, tmp_path, "a book")
