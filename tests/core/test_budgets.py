@@ -125,9 +125,10 @@ def test_self_play_gets_on_with_less_than_a_round_at_a_time(dialogue: BookDialog
     dialogue.say(f"book-seed {seed}")
     for _ in range(400):
         said = dialogue.say("book self-play 4 3 4 --nodes 3000")
-        if "finished" in said:
+        # The budget may end after the last game, in the searches of what the games have added.
+        if "Games counted: 0;" not in said:
             break
-        assert "Games counted: 0;" in said
+        assert "finished" not in said
         assert "no errors" in dialogue.say("book verify")
     assert "Games counted: 4;" in said
     assert not dialogue.book.memo
