@@ -7,6 +7,7 @@ import glob
 import itertools
 import mmap
 import os
+import re
 import time
 import weakref
 from collections.abc import Iterator
@@ -165,7 +166,10 @@ def tidy(path: Path) -> None:
     about to be removed.
     """
     files.tidy(path.parent)
-    for left in path.parent.glob(f"{glob.escape(path.name)}.[0-9]*-[0-9]*-[01].old"):
+    for left in path.parent.glob(f"{glob.escape(path.name)}.*.old"):
+        # The time in ns has so many digits; a copy of the user's may have a date.
+        if not re.fullmatch(r"\.[0-9]+-[0-9]{18,}-[01]\.old", left.name.removeprefix(path.name)):
+            continue
         with contextlib.suppress(OSError):
             # A writer that is alive needs them for a moment.
             if time.time() - left.stat().st_ctime > _MOMENT_S:

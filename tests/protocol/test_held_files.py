@@ -92,7 +92,15 @@ def test_backups_that_a_killed_writer_was_about_to_remove_go(tmp_path: Path, mon
     """Those of a moment ago may be of a writer that is alive."""
     book = tmp_path / "a.book"
     left = [tmp_path / f"a.book.{4711}-{10**18}-{number}.old" for number in (0, 1)]
-    others = [tmp_path / name for name in ("a.book", "a.book.1", "a.book.old", "a.book.1-2-3.old", "b.book.1-2-0.old")]
+    names = (
+        "a.book",
+        "a.book.1",
+        "a.book.old",
+        "a.book.2026-11-1.old",
+        "a.book.2026-11-30-1.old",
+        f"b.book.1-{10**18}-0.old",
+    )
+    others = [tmp_path / name for name in names]
     for path in (*left, *others):
         path.touch()
     tidy(book)
@@ -138,11 +146,11 @@ def test_a_save_that_fails_costs_no_backup(
 
 
 def test_only_files_that_were_moved_aside_are_removed(windows: ModuleType, tmp_path: Path) -> None:
-    for name in ("a.book", "a.book.123-456.old", "a.book.mine.old", "b.book.123-456.old", "a.book.old"):
+    kept = {"a.book", "a.book.mine.old", f"b.book.123-{10**18}.old", "a.book.old", "a.book.2026-11.old"}
+    for name in (*kept, f"a.book.123-{10**18}.old", f"a.book.123-{10**18}-1.old"):
         (tmp_path / name).touch()
     windows.remove_replaced(str(tmp_path / "a.book"))
-    kept = {path.name for path in tmp_path.iterdir()}
-    assert kept == {"a.book", "a.book.mine.old", "b.book.123-456.old", "a.book.old"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
 
 
 @pytest.mark.parametrize(

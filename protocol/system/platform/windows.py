@@ -137,10 +137,13 @@ def take_place(new: str, place: str) -> None:
 def remove_replaced(place: str) -> None:
     import contextlib
     import glob
+    import re
 
-    for old in glob.glob(f"{glob.escape(place)}.[0-9]*-[0-9]*.old"):
-        with contextlib.suppress(OSError):
-            os.unlink(old)
+    for old in glob.glob(f"{glob.escape(place)}.*.old"):
+        # The time in ns has so many digits; a copy of the user's may have a date.
+        if re.fullmatch(r"\.[0-9]+-[0-9]{18,}(-[01])?\.old", old.removeprefix(place)):
+            with contextlib.suppress(OSError):
+                os.unlink(old)
 
 
 def _replace(new: str, place: str) -> None:
@@ -150,7 +153,7 @@ def _replace(new: str, place: str) -> None:
     try:
         os.replace(new, place)
     except PermissionError:
-        aside = f"{place}.{os.getpid()}-{time.perf_counter_ns()}.old"
+        aside = f"{place}.{os.getpid()}-{time.time_ns()}.old"
         os.replace(place, aside)
         try:
             os.replace(new, place)
