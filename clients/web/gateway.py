@@ -41,6 +41,7 @@ _LARGEST_HEADER = 16 << 10
 _IDLE_S = 60.0
 _RETRY_S = 0.25
 _CONNECT_S = 2.0
+_LONGEST_CONNECT_S = 60.0
 _GOING_AWAY, _POLICY, _TOO_SLOW = 1001, 1008, 1013
 
 Connect = Callable[[float], Awaitable[AsyncClient]]
@@ -189,10 +190,25 @@ class Gateway:
         for part in self._parts:
             await part.close()
 
+    async def reach(self, away: Callable[[str], None] = lambda code: None) -> AsyncClient:
+        """Return a client of the daemon, however long that takes; ``away`` is told the code of each try that fails.
+
+        Each try waits longer: a busy daemon that needs three seconds for a newcomer would never meet one that leaves
+        after two, and comes again as the last of those that wait.
+        """
+        patience_s = _CONNECT_S
+        while True:
+            try:
+                return await self.connect(patience_s)
+            except DaemonError as error:
+                away(error.code)
+            patience_s = min(2 * patience_s, _LONGEST_CONNECT_S)
+            await asyncio.sleep(_RETRY_S)
+
     async def _watch(self) -> None:
         while True:
             with contextlib.suppress(DaemonError):
-                async with await self.connect(_CONNECT_S) as client:
+                async with await self.reach() as client:
                     await asyncio.gather(self._pass_events(client), self._observe(client))
             await asyncio.sleep(_RETRY_S)
 
@@ -392,16 +408,15 @@ class _Socket(Guarded, WebSocketHandler):
         says when the first try fails, and when the connection is made.
         """
         sent = False
-        while True:
-            try:
-                client = await self.gateway.connect(_CONNECT_S)
-                break
-            except DaemonError as error:
-                if not sent:
-                    self._outbox.put(f'{{"event":"daemon","data":{{"connected":false,"code":"{error.code}"}}}}')
-                    self._filled.set()
-                    sent = True
-            await asyncio.sleep(_RETRY_S)
+
+        def away(code: str) -> None:
+            nonlocal sent
+            if not sent:
+                self._outbox.put(f'{{"event":"daemon","data":{{"connected":false,"code":"{code}"}}}}')
+                self._filled.set()
+            sent = True
+
+        client = await self.gateway.reach(away)
         self.tab = Tab(client, self.gateway.role, self._outbox, self._woken, self.gateway.pool)
         self.tab.tell("daemon", {"connected": True})
 

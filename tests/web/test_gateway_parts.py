@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
 import json
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 from markdown_tables import cell
 from test_xot import LINES, listed
 
+from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.programs.openings import listed_lines
 from desdaemon.clients.programs.own_daemon import usual_book
+from desdaemon.clients.web import gateway
 from desdaemon.clients.web.access import Place, lasting_key
 from desdaemon.clients.web.allowed import check, command_forms
 from desdaemon.clients.web.games import ANSWERS, write
@@ -122,6 +125,25 @@ def test_a_dropped_file_that_unpacks_to_much_takes_little_memory() -> None:
     assert len(lines) == 6, done.stderr
     assert lines[0] == "5000 1"
     assert all("more than 4194304 bytes when unpacked" in line for line in lines[1::2])
+
+
+def test_a_busy_daemon_is_waited_for_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that needs twenty seconds for a newcomer lets a tab in, which is told once more each time."""
+    waits: list[float] = []
+    told: list[str] = []
+    client: Any = object()
+
+    async def connect(patience_s: float) -> Any:
+        waits.append(patience_s)
+        if patience_s < 20:
+            raise NoDaemon("no answer")
+        return client
+
+    monkeypatch.setattr(gateway, "_RETRY_S", 0.0)
+    made = gateway.Gateway(Place("http", ("127.0.0.1",), 1), b"key", READER, connect)
+    assert asyncio.run(asyncio.wait_for(made.reach(told.append), 60)) is client
+    assert waits == [2, 4, 8, 16, 32]
+    assert told == ["no_daemon"] * 4
 
 
 def checked(op: str, args: dict[str, Any]) -> dict[str, Any]:
