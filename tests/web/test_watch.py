@@ -87,7 +87,9 @@ def test_a_page_that_is_replaced_is_shown(watched: Watched) -> None:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("what", ["link", "link to a page", "pipe", "device", "folder", "large", "unreadable"])
+@pytest.mark.parametrize(
+    "what", ["link", "link to a page", "hard link", "pipe", "device", "folder", "large", "unreadable"]
+)
 def test_only_regular_files_of_the_folder_are_opened(what: str, watched: Watched, tmp_path: Path) -> None:
     """Nothing else is read, and the gateway goes on: a pipe would keep it waiting, a device fill its memory."""
     page = watched.folder / "game-0007.html"
@@ -97,6 +99,8 @@ def test_only_regular_files_of_the_folder_are_opened(what: str, watched: Watched
         page.symlink_to(secret)
     elif what == "link to a page":
         page.symlink_to("game-0001.html")
+    elif what == "hard link":
+        page.hardlink_to(secret)
     elif what == "pipe":
         os.mkfifo(page)
     elif what == "device":
