@@ -8,6 +8,9 @@ import os
 import random
 import signal
 import stat
+import struct
+import subprocess
+import sys
 import threading
 import zlib
 from hashlib import blake2b
@@ -17,13 +20,14 @@ from typing import Any
 
 import pytest
 import zmq
+from checkout import IMPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.cli.serve_options import read_options
 from desdaemon.clients import DaemonError, connect
 from desdaemon.core.paths import confined, private_folder
-from desdaemon.core.requests.analysis_cache import _MAGIC, AnalysisCache
+from desdaemon.core.requests.analysis_cache import _MAGIC, AnalysisCache, _packed
 from desdaemon.core.requests.request import ServerLimits
 from desdaemon.engine.result import Line
 from desdaemon.protocol.errors import BadInput
@@ -175,7 +179,20 @@ def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path
     assert "damaged" in AnalysisCache(1 << 20, "these").load(str(file))
 
 
-@pytest.mark.parametrize("body", [bytes(1 << 24), b"\5", b"\xff\xff" + bytes(16), b"nonsense"])
+ENTRY = _packed(found(START, 10), 0)
+_EMPTY, _SHORT = (struct.pack("<H16x", size) for size in (0, 9))
+_OTHER_MOVE, _OTHER_PERCENT = (ENTRY[:at] + b"\x63" + ENTRY[at + 1 :] for at in (0, 5))
+
+
+def _entry(content: bytes, number: int = 0) -> bytes:
+    return struct.pack("<HQQ", len(content), number, 0) + content
+
+
+@pytest.mark.parametrize(
+    "body",
+    [bytes(1 << 24), b"\5", b"\xff\xff" + bytes(16), b"nonsense", _entry(ENTRY) + _EMPTY, _SHORT + bytes(9)]
+    + [_entry(part) for part in (ENTRY[:-1], ENTRY + b"\0", _OTHER_MOVE, b"\xff" + ENTRY[1:], bytes(24))],
+)
 def test_a_file_whose_digest_is_right_is_not_trusted(body: bytes, tmp_path: Path) -> None:
     """A small one may hold any number of bytes, and an entry end before its end."""
     data = _MAGIC + bytes(16) + (body if body == b"nonsense" else zlib.compress(body))
@@ -186,6 +203,42 @@ def test_a_file_whose_digest_is_right_is_not_trusted(body: bytes, tmp_path: Path
     assert len(cache) == 0
     cache.put(canonical(*START[:2]), found(START, 10))
     assert len(cache) == 1
+
+
+def test_entries_that_come_twice_count_once(tmp_path: Path) -> None:
+    data = _MAGIC + bytes(16) + zlib.compress(_entry(ENTRY) * 90)
+    (tmp_path / "kept").write_bytes(data + blake2b(data, digest_size=16).digest())
+    cache = AnalysisCache(10_000)
+    cache._origin = bytes(16)
+    assert cache.load(str(tmp_path / "kept")) == ""
+    positions = [game(seed, 20) for seed in range(9)]
+    for position in positions:
+        cache.put(canonical(*position[:2]), found(position, 5))
+    assert len(cache) == 10
+
+
+READ_CACHE = f"""{IMPORT}
+import psutil, resource
+from desdaemon.core.requests.analysis_cache import AnalysisCache
+cache = AnalysisCache(8 << 20)
+cache._origin = bytes(16)
+most = psutil.Process().memory_info().vms + (60 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(cache.load(sys.argv[1]), len(cache))
+"""
+
+
+@pytest.mark.posix
+def test_a_file_of_very_many_entries_takes_little_memory(tmp_path: Path) -> None:
+    """Some hundred KB of entries that would be 80 MB, in an address space with room for 60: a cache of 8 may take four
+    times as much unpacked.
+    """
+    file = tmp_path / "kept"
+    body = b"".join(_entry(ENTRY, number) for number in range(300_000))
+    data = _MAGIC + bytes(16) + zlib.compress(body, 1)
+    file.write_bytes(data + blake2b(data, digest_size=16).digest())
+    done = subprocess.run([sys.executable, "-c", READ_CACHE, str(file)], capture_output=True, text=True)
+    assert done.stdout == f"{file}: damaged: begun again 0\n", done.stderr
 
 
 # --- keys

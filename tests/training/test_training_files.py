@@ -241,3 +241,34 @@ def test_an_archive_that_unpacks_to_much_is_refused(tmp_path, monkeypatch):
             archive.writestr("zeros.npy", head.getvalue() + bytes(8))
         with pytest.raises(TrainingError, match="not an intact npz file"):
             store.arrays_of(path)
+
+
+READ_ARCHIVE = f"""{IMPORT}
+import psutil, resource
+from pathlib import Path
+from desdaemon.engine.training import store
+most = psutil.Process().memory_info().vms + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+try:
+    print(len(store.arrays_of(Path(sys.argv[1]))))
+except store.TrainingError as error:
+    print(error)
+"""
+
+
+@pytest.mark.posix
+def test_an_archive_that_unpacks_to_much_takes_little_memory(tmp_path):
+    """One of 320 MiB of zeros, and one that tells of 8 GB, in an address space with room for 64 MiB."""
+    path = tmp_path / "rows.npz"
+    for size, number in ((320 << 20, (320 << 20) // 8), (8, 1 << 30)):
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (number,)})
+        with (
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+            archive.open("zeros.npy", "w", force_zip64=True) as member,
+        ):
+            member.write(head.getvalue())
+            for _ in range(0, size, 1 << 20):
+                member.write(bytes(min(size, 1 << 20)))
+        done = subprocess.run([sys.executable, "-c", READ_ARCHIVE, str(path)], capture_output=True, text=True)
+        assert f"{path}: {'unpacks to more' if size > 8 else 'not an intact npz'}" in done.stdout, done.stderr

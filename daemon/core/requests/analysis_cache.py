@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.engine.result import Line
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system.files import PRIVATE, replacing
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAGIC = b"desdaemon analyses 1\n"
 _KEY = struct.Struct("<QQ")
 _LINE = struct.Struct("<bbbbBBQdBB")
+_PERCENTAGES = frozenset(map(int, SELECTIVITIES))
 _OVERHEAD = 200
 """Estimated bytes of memory that an entry takes besides its content."""
 _BLOCK = 1000
@@ -166,35 +167,57 @@ class AnalysisCache:
             return ""
         except OSError as error:
             return f"{path}: {error.strerror}"
-        head = len(_MAGIC) + 16
-        if not data.startswith(_MAGIC) or blake2b(data[:-16], digest_size=16).digest() != data[-16:]:
+        head, view = len(_MAGIC) + 16, memoryview(data)
+        if not data.startswith(_MAGIC) or blake2b(view[:-16], digest_size=16).digest() != data[-16:]:
             return f"{path}: damaged: begun again"
         if data[len(_MAGIC) : head] != self._origin:
             return f"{path}: made with other weights: begun again"
         unpacker = zlib.decompressobj()
-        offset = 0
         try:
             # Whoever wrote the digest may have packed anything.
-            body = unpacker.decompress(data[head:-16], self._most)
-            while offset < len(body):
-                (length,) = struct.unpack_from("<H", body, offset)
-                key, content = body[offset + 2 : offset + 18], body[offset + 18 : offset + 18 + length]
-                offset += 18 + length
-                self._entries[key] = content
-                self._size += length + _OVERHEAD
-        except (zlib.error, struct.error):
-            offset = -1
-        if offset < 0 or offset > len(body) or not unpacker.eof:
+            body = unpacker.decompress(view[head:-16], self._most)
+            whole = unpacker.eof and self._take(body)
+        except zlib.error:
+            whole = False
+        if not whole:
             self._entries.clear()
             self._size = 0
             return f"{path}: damaged: begun again"
-        self._shrink()
         return ""
+
+    def _take(self, body: bytes) -> bool:
+        """Add the entries of a file, the last ones last. Returns whether all of them are entries, and no more than the
+        largest cache keeps whose file is read.
+        """
+        offset = taken = 0
+        while offset < len(body) and taken <= self._most:
+            end = offset + 18 + int.from_bytes(body[offset : offset + 2], "little")
+            key, content = body[offset + 2 : offset + 18], body[offset + 18 : end]
+            if end > len(body) or not _is_entry(content):
+                return False
+            old = self._entries.pop(key, None)
+            self._size += len(content) + _OVERHEAD - (0 if old is None else len(old) + _OVERHEAD)
+            self._entries[key] = content
+            self._shrink()
+            taken += len(content) + _OVERHEAD
+            offset = end
+        return taken <= self._most
 
     @property
     def _most(self) -> int:
-        """Most bytes of the file, packed or not: it may be one of a larger cache."""
+        """Most bytes of the file, packed or not, and of its entries in memory: it may be one of a larger cache."""
         return 4 * self._largest + 4096
+
+
+def _is_entry(content: bytes) -> bool:
+    """Return whether this is what `_packed` may have returned."""
+    offset, end = 0, len(content)
+    while offset + _LINE.size <= end:
+        move, _, _, _, _, percent, _, _, _, length = _LINE.unpack_from(content, offset)
+        if not 0 <= move <= rules.PASS or percent not in _PERCENTAGES:
+            return False
+        offset += _LINE.size + length
+    return offset == end > 0
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
