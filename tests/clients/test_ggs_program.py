@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psutil
 import pytest
 from checkout import ROOT
 from ggs_server import PASSWORD
@@ -574,3 +575,50 @@ def test_what_the_user_types_is_heard_within_four_kilobytes_of_a_flood(
     player = Player()
     asyncio.run(scene())
     assert 0 < player.read_before_typed <= 3 * 4096
+
+
+MATCHES = "/os: + .{0} s8r18 K{0} 5:00 8 U 0 alice\nREADY\n/os: join .{0} 8 K?\n|1 move(s)\n|to move\nREADY\n"
+FLOODS = {
+    "a line without end": lambda size: b"x" * 6 * size,
+    "a block without end": lambda size: (b"|" + b"y" * 599 + b"\n") * (size // 100),
+    "matches": lambda size: "".join(MATCHES.format(number) for number in range(size // len(MATCHES))).encode(),
+    "people": lambda size: "".join(f"bob{number}: hello\nREADY\n" for number in range(size // 20)).encode(),
+    "telnet": lambda size: b"\xff\xfa" * (size // 2),
+}
+
+
+@pytest.mark.posix
+def test_floods_of_a_server_take_little_memory(tmp_path: Path) -> None:
+    """One to six MB of each, in an address space with room for two: what comes in is not kept."""
+    import resource
+
+    process: asyncio.subprocess.Process
+    read = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await let_in(reader, writer)
+        most = psutil.Process(process.pid).memory_info().vms + (2 << 20)
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
+        for flood in FLOODS.values():
+            writer.write(flood(1 << 20))
+            await writer.drain()
+            writer.write(b"\nREADY\n")
+        read.set()
+        await reader.read()
+        writer.close()
+
+    async def scene() -> None:
+        nonlocal process
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with server:
+            write_password(tmp_path)
+            place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            arguments = ("--login", "alice", "--password-file", "password", "--accept", "*")
+            async with program("ggs", place, *arguments, folder=tmp_path) as process:
+                ended = asyncio.create_task(process.communicate())
+                await asyncio.wait_for(read.wait(), 240)
+                process.send_signal(signal.SIGTERM)
+                _, said = await asyncio.wait_for(ended, 240)
+                assert (process.returncode, b"MemoryError" in said, b"Traceback" in said) == (0, False, False), said
+
+    run(scene())
