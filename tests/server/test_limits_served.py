@@ -4,6 +4,9 @@ beyond it is refused, and the refusal has the request's id.
 
 from __future__ import annotations
 
+import contextlib
+import re
+import socket
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,11 +17,12 @@ import msgpack
 import pytest
 from checkout import ROOT
 from looped import Loop
-from raw_zmtp import COMMAND, GREETING, MORE, PING, RawPeer, frame, ready, request
+from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
 from served import ENDLESS, Peer
 from waits import until
 
 from desdaemon.protocol.rows import LISTS, Argument
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, OPERATIONS
 
 REFUSALS = ("bad_request", "too_large")
@@ -240,6 +244,40 @@ def test_subscriptions_reach_their_limit(loop: Loop, beyond: bytes) -> None:
         assert peer.closed
 
 
+# --- connections
+
+
+@pytest.mark.posix
+def test_as_many_handshakes_go_on_as_the_document_says(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """512 from one address and 1024 in all; each one more ends another."""
+    # Here none ends because it takes too long.
+    monkeypatch.setattr("desdaemon.server.newcomers._HANDSHAKE_S", 1e9)
+    platform.raise_open_files()
+    loop = make()
+    host, _, port = loop.tcp.removeprefix("tcp://").rpartition(":")
+    with contextlib.ExitStack() as silent:
+        for address, number, ended in (("127.0.0.1", 532, 20), ("127.0.0.2", 512, 20), ("127.0.0.3", 20, 40)):
+            for _ in range(number):
+                silent.enter_context(socket.create_connection((host, int(port)), 30, (address, 0)))
+            until(lambda ended=ended: loop.counters.get("handshakes refused", 0) == ended)  # type: ignore[misc]
+        with Peer(loop.tcp) as newcomer:
+            assert newcomer.final("ping") == {}
+
+
+def test_unfinished_messages_reach_their_limit(make: Callable[..., Loop]) -> None:
+    """64 MiB in all: of 68 parts of 1,000 KiB three find no room."""
+    loop = make()
+    part = bytes([LONG]) + (1 << 20).to_bytes(8, "big") + bytes(1000 << 10)
+    with contextlib.ExitStack() as peers:
+        for number in range(68):
+            with contextlib.suppress(ConnectionError):
+                peers.enter_context(RawPeer(loop.ipc).greet()).send(part)
+            assert number > 64 or not loop.counters.get("unfinished messages dropped")
+        until(lambda: loop.counters.get("unfinished messages dropped") == 3)
+
+
 # --- load
 
 
@@ -370,12 +408,73 @@ REACHED = {
 """The test that reaches each limit of `hello` over a socket."""
 
 
-def test_every_limit_that_hello_tells_is_reached_by_a_test(loop: Loop) -> None:
+SOCKETS = "tests/server/test_sockets.py "
+STATED = {
+    "docs/server.md": {
+        "A body has at most 1 MiB.": "test_bodies_reach_their_limit",
+        "One of up to 4 MiB is answered by `too_large`; with anything larger, and with CURVE over 1 MiB,": (
+            "tests/server/test_roles.py test_an_encrypted_body_reaches_its_limit"
+        ),
+        "A handshake may take 10 seconds.": f"{SOCKETS}test_handshakes_that_never_end_are_given_up",
+        "At most 1024 go on at a time, 512 of them from one address;": (
+            "test_as_many_handshakes_go_on_as_the_document_says"
+        ),
+        "gets in when it tries again, within 2 seconds unless its line is slow.": (
+            f"{SOCKETS}test_new_connections_without_end_keep_no_newcomer_of_their_address_out"
+        ),
+        "Messages of which a part has come take at most 64 MiB in all;": "test_unfinished_messages_reach_their_limit",
+    },
+    "docs/protocol.md": {
+        "At most 64 subscriptions of at most 256 bytes each;": "test_subscriptions_reach_their_limit",
+        "where a frame is longer than 4 MiB (encrypted: 1 MiB and 64 bytes),": "test_bodies_reach_their_limit",
+        "the handshake takes longer than 10 seconds,": f"{SOCKETS}test_handshakes_that_never_end_are_given_up",
+        "An envelope of more than 16 frames or 1 KiB is a `bad_request`": (
+            "tests/server/test_envelopes.py test_too_large_an_envelope_is_refused_by_the_id"
+        ),
+        "in UTF-8, at most 65,536 bytes.": "test_lines_reach_their_limit",
+        "exactly one map with strings as keys, at most 1 MiB.": "test_bodies_reach_their_limit",
+        "It may have at most 4,096 entries in a map, 32,768 in a list,": "test_maps_and_lists_reach_their_limit",
+        "str of at most 64 bytes of UTF-8, or int from 0": "test_ids_that_cannot_be_echoed_are_left_out",
+        "Unknown arguments and keys, at most 20 of each.": "test_unknown_keys_are_named_up_to_their_limit",
+        "(for a body of more than 1 MiB and 64 bytes within its first 256)": (
+            "test_an_id_of_too_long_a_body_is_found_within_its_first_256_bytes"
+        ),
+        "Up to 4 MiB the reply is `too_large`; beyond it, and with CURVE beyond 1 MiB,": (
+            "tests/server/test_roles.py test_an_encrypted_body_reaches_its_limit"
+        ),
+        "The body is longer than 1 MiB,": "test_bodies_reach_their_limit",
+    },
+}
+"""The test that reaches each other limit that a document gives, by the document's words."""
+
+LIMITING = re.compile(r"at most [\d,]+|[\d,]+ (?:MiB|KiB|kB|seconds)\b")
+
+
+def limiting(name: str) -> str:
+    """What a document says of limits, in one line: of docs/server.md its section, of docs/protocol.md what stands above
+    the operations, whose arguments have tests of their own.
+    """
+    text = " ".join((ROOT / name).read_text("utf-8").split())
+    if name == "docs/server.md":
+        return text.partition(" ## Limits ")[2].partition(" ## ")[0]
+    return text.partition(" ## Operations ")[0]
+
+
+def test_every_limit_of_a_document_is_reached_by_a_test(loop: Loop) -> None:
     with Peer(loop.ipc) as peer:
         assert set(peer.final("hello")["limits"]) == set(REACHED)
-    for place in REACHED.values():
+    for place in {*REACHED.values(), *STATED["docs/server.md"].values(), *STATED["docs/protocol.md"].values()}:
         *file, test = place.split()
         if "tests/batches/" in place and find_spec("desdaemon.batches") is None:
             continue
         text = (ROOT / "".join(file)).read_text("utf-8") if file else Path(__file__).read_text("utf-8")
         assert f"def {test}(" in text, place
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_a_document_gives_no_other_limit(name: str) -> None:
+    text = limiting(name)
+    for words in STATED[name]:
+        assert words in text, f"{name} no longer says: {words}"
+        text = text.replace(words, "")
+    assert [text[max(0, found.start() - 60) : found.end()] for found in LIMITING.finditer(text)] == []
