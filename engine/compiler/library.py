@@ -145,21 +145,25 @@ def _numba_version() -> bytes:
 
 
 def digest(spec: Spec, target: CompileTarget | None = None) -> str:
-    """Return a digest of sources, compiler, processor and entries, which names this library's file. The processor is
-    ``target``, by default this machine's.
+    """Return a digest of sources, compiler, processor and entries, which names this library's file.
+
+    For a ``target`` it names code that comes with the program: whichever compiler made it, any Python loads it.
     """
-    import llvmlite
-
-    from .target import host_target
-
     state = hashlib.blake2b(digest_size=16)
     for source in imported_sources([*spec.modules, f"{_OWN_PACKAGE}.engine.compiler.jit"]):
         content = source.read_bytes()
         state.update(f"{source.name} {len(content)}\n".encode())
         state.update(content)
+    entries = sorted(spec.entries.items())
+    if target:
+        state.update(repr((target, entries)).encode())
+        return state.hexdigest()
+    import llvmlite
+
+    from .target import host_target
+
     state.update(_numba_version())
-    processor = target or host_target()
-    state.update(repr((llvmlite.__version__, sys.version_info[:2], processor, sorted(spec.entries.items()))).encode())
+    state.update(repr((llvmlite.__version__, sys.version_info[:2], host_target(), entries)).encode())
     return state.hexdigest()
 
 

@@ -287,6 +287,21 @@ def test_code_that_came_with_the_program_needs_no_compiling(
     assert compilations == []
 
 
+def test_code_that_came_with_the_program_is_for_any_python_and_compiler(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading it asks neither of them; code that is compiled here may depend on both."""
+    small.write(5)
+    here, came = library.digest(small.spec), library.digest(small.spec, target.SHIPPED[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "_numba_version", lambda: b"another")
+        assert library.digest(small.spec) != here
+        assert library.digest(small.spec, target.SHIPPED[0]) == came
+        assert library.digest(small.spec, target.SHIPPED[1]) != came
+    small.write(6)
+    assert library.digest(small.spec, target.SHIPPED[0]) != came
+
+
 def test_a_processor_gets_the_targets_that_it_runs() -> None:
     best, avx2, plain = target.SHIPPED
     assert best.runs(avx2)
