@@ -4,6 +4,7 @@
 weights and its code compiled for three kinds of processors, and launchers. The same wheel and the same releases give
 the same bytes, if the Python that makes it is of the minor version `PYTHON`, whose bytecode goes in, and has numba and
 llvmlite as locked. What has been compiled stays in FOLDER/compiled, in files named by what they were compiled from.
+Beside the archive lies the wheel with the same compiled code, for any Python of that system.
 
 No package of the index has a CPython for Linux: the tarball takes a copy of the one that makes it, with the libraries
 that it was linked to, and runs where glibc is as new as that one needs.
@@ -11,6 +12,7 @@ that it was linked to, and runs where glibc is as new as that one needs.
 
 from __future__ import annotations
 
+import base64
 import email
 import gzip
 import hashlib
@@ -40,6 +42,7 @@ UNUSED = (
 UNUSED_ENDS = (".pyi", ".c", ".cpp", ".h", ".hpp", ".lib", ".pdb", ".pxd", ".pyx", ".whl")
 WHEN = (2026, 1, 1, 0, 0, 0)
 WHEN_S = 1767225600
+COMPILED = "desdaemon/engine/compiler/shipped"
 # name of the program, what it is called in the process, arguments before the given ones
 PROGRAMS = {
     "desdaemon": ("desdaemon", []),
@@ -113,6 +116,7 @@ class Windows:
 
     # Code in the format that LLVM loads there: what llvmlite itself compiles for.
     triple = "x86_64-pc-windows-msvc-elf"
+    tag = "win_amd64"
     site = "python/Lib/site-packages"
     wheels = ("--platform", "win_amd64", "--python-version", PYTHON, "--implementation", "cp")
     wanted = (*WANTED, "pynacl", "psutil", "cffi")
@@ -170,6 +174,8 @@ class Linux:
     """A tarball with a copy of the CPython that runs this, and scripts that run it."""
 
     triple = "x86_64-unknown-linux-gnu"
+    # The code calls no library; those that desdaemon needs ask for a newer glibc themselves.
+    tag = "manylinux_2_17_x86_64"
     site = f"python/lib/python{PYTHON}/site-packages"
     wheels = ()
     wanted = WANTED
@@ -319,12 +325,12 @@ def compiled(into: Path, keep: Path, triple: str) -> None:
         kept = keep / f"{spec.name}-{library.digest(spec)}.o"
         if not kept.exists():
             files.replace(kept, library.seal(jit.build(spec.modules, spec.entries)))
-        shutil.copyfile(kept, into / kept.name)
+        shutil.copyfile(kept, into / f"{spec.name}-{library.digest(spec, target.host_target())}.o")
 
 
 def compile_all(site: Path, keep: Path, triple: str) -> None:
     """Compile the sources in ``site``, in a process for each target, because a process knows one."""
-    into = site / "desdaemon/engine/compiler/shipped"
+    into = site / COMPILED
     into.mkdir()
     keep.mkdir(exist_ok=True)
     program = f"""import sys
@@ -340,6 +346,30 @@ standalone.compiled(Path({str(into)!r}), Path({str(keep)!r}), {triple!r})
         environment = {**os.environ, "NUMBA_CPU_NAME": name, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
         subprocess.run([sys.executable, "-P", "-c", program], env=environment, check=True)
     shutil.rmtree(site.parent / "ours")
+
+
+def wheel_with_code(wheel: Path, shipped: Path, tag: str, build: Path) -> Path:
+    """Write the wheel with compiled code for one system; pip takes it there before the one for all systems."""
+    made = build / wheel.name.replace("-any.whl", f"-{tag}.whl")
+    with zipfile.ZipFile(wheel) as given, zipfile.ZipFile(made, "w") as archive:
+        *contents, record = given.namelist()
+        if not record.endswith("/RECORD"):
+            raise SystemExit(f"{wheel.name} ends with {record}: expected its RECORD")
+        files = {name: given.read(name) for name in contents}
+        information = record.replace("RECORD", "WHEEL")
+        about = files[information].decode().replace("Tag: py3-none-any", f"Tag: py3-none-{tag}")
+        files[information] = about.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false").encode()
+        files |= {f"{COMPILED}/{path.name}": path.read_bytes() for path in sorted(shipped.iterdir())}
+        lines = []
+        for name, content in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+            lines.append(f"{name},sha256={digest},{len(content)}\n")
+        files[record] = "".join([*lines, f"{record},,\n"]).encode()
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, WHEN)
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
+    return made
 
 
 def main(name: str, wheel: Path, build: Path) -> None:
@@ -364,6 +394,7 @@ def main(name: str, wheel: Path, build: Path) -> None:
                 if not entry.endswith("/") and not unused:
                     archive.extract(entry, site)
     compile_all(site, build / "compiled", system.triple)
+    own = wheel_with_code(wheel, site / COMPILED, system.tag, build)
     for source in sorted(root.rglob("*.py")):
         py_compile.compile(
             str(source),
@@ -377,8 +408,9 @@ def main(name: str, wheel: Path, build: Path) -> None:
     tell_third_parties(root, [*parts, *installed(site)])
     out = system.pack(root)
     content = sum(each.stat().st_size for each in root.rglob("*") if each.is_file())
-    digest = hashlib.sha256(out.read_bytes()).hexdigest()
-    sys.stdout.write(f"{digest}  {out.name}, {out.stat().st_size / 1e6:.1f} MB, {content / 1e6:.0f} MB unpacked\n")
+    for each, unpacked in ((own, ""), (out, f", {content / 1e6:.0f} MB unpacked")):
+        digest = hashlib.sha256(each.read_bytes()).hexdigest()
+        sys.stdout.write(f"{digest}  {each.name}, {each.stat().st_size / 1e6:.1f} MB{unpacked}\n")
 
 
 if __name__ == "__main__":

@@ -186,6 +186,28 @@ def test_an_archive_without_the_text_of_a_licence_is_not_made(module: Any, tmp_p
         module.installed(tmp_path)
 
 
+def test_a_wheel_with_code_is_for_one_system(module: Any, tmp_path: Path) -> None:
+    given = tmp_path / "desdaemon-1-py3-none-any.whl"
+    about = "desdaemon-1.dist-info"
+    with zipfile.ZipFile(given, "w") as archive:
+        archive.writestr("desdaemon/one.py", "1")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/engine-1.o").write_bytes(b"code")
+    made = module.wheel_with_code(given, tmp_path / "code", "win_amd64", tmp_path)
+    assert made.name == "desdaemon-1-py3-none-win_amd64.whl"
+    with zipfile.ZipFile(made) as archive:
+        assert archive.read("desdaemon/engine/compiler/shipped/engine-1.o") == b"code"
+        assert archive.read(f"{about}/WHEEL").endswith(b"Root-Is-Purelib: false\nTag: py3-none-win_amd64\n")
+        *lines, own = archive.read(f"{about}/RECORD").decode().splitlines()
+        assert own == f"{about}/RECORD,,"
+        assert [line.split(",")[::2] for line in lines] == [
+            [name, str(len(archive.read(name)))] for name in archive.namelist()[:-1]
+        ]
+    assert lines[0] == "desdaemon/one.py,sha256=a4ayc_80_OGda4BO_1o_V0etpOqiLx1JwB5S3beHW0s,1"
+
+
 def test_archives_that_need_nothing_have_the_libraries(module: Any, project: dict[str, Any]) -> None:
     """Those that desdaemon and its board need on the system, in the locked releases."""
     declared = project["project"]
