@@ -207,11 +207,8 @@ def cached_path(spec: Spec) -> Path | None:
     return folder / f"{spec.name}-{digest(spec)}.o" if folder else None
 
 
-def read_cached(spec: Spec) -> bytes | None:
-    """Return the cached object code; None if there is none. Damaged code is reported and counts as none."""
-    path = cached_path(spec)
-    if path is None:
-        return None
+def _read(path: Path) -> bytes | None:
+    """Return the object code in a file; None if there is none. Damaged code is reported and counts as none."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -220,6 +217,12 @@ def read_cached(spec: Spec) -> bytes | None:
     if code is None:
         message(f"{path} is damaged: compiling again")
     return code
+
+
+def read_cached(spec: Spec) -> bytes | None:
+    """Return the cached object code; None if there is none."""
+    path = cached_path(spec)
+    return _read(path) if path else None
 
 
 def read_shipped(spec: Spec) -> bytes | None:
@@ -232,7 +235,7 @@ def read_shipped(spec: Spec) -> bytes | None:
     for target in TARGETS:
         path = SHIPPED / f"{spec.name}-{digest(spec, target)}.o"
         if host_target().runs(target) and path.is_file():
-            return _unseal(path.read_bytes())
+            return _read(path)
     return None
 
 

@@ -263,9 +263,13 @@ def test_a_library_is_compiled_once(small: Small, cache: Path, compilations: Com
 
 
 def test_code_that_came_with_the_program_needs_no_compiling(
-    small: Small, tmp_path: Path, compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+    small: Small,
+    tmp_path: Path,
+    compilations: Compilations,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The best of what this processor runs; what was compiled here for it alone goes before."""
+    """The best of what this processor runs; what was compiled here for it alone goes before, and nothing damaged."""
     monkeypatch.setattr(library, "SHIPPED", tmp_path / "shipped")
     library.SHIPPED.mkdir()
     plain, _, best = reversed(target.SHIPPED)
@@ -284,6 +288,11 @@ def test_code_that_came_with_the_program_needs_no_compiling(
     small.write(6)
     monkeypatch.setattr(target, "host_target", lambda: best)
     assert library.read_ready(small.spec) is None, "compiled from other sources"
+    small.write(5)
+    path = library.SHIPPED / f"{small.name}-{library.digest(small.spec, best)}.o"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert library.read_ready(small.spec) is None
+    assert f"{path} is damaged" in capsys.readouterr().err
     assert compilations == []
 
 
