@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import judge
 import numpy as np
@@ -20,10 +21,10 @@ from desdaemon.engine.search import Searcher
 pytestmark = pytest.mark.compiled
 
 
-BOARDS = [
-    *(board for board in judge.positions(30, 240, range(1, 60)) if judge.moves(*board)),
-    *(board for board in judge.strewn(31, 120, range(1, 60)) if judge.moves(*board)),
-]
+@cache
+def boards() -> list[judge.Board]:
+    found = [*judge.positions(30, 240, range(1, 60)), *judge.strewn(31, 120, range(1, 60))]
+    return [board for board in found if judge.moves(*board)]
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +57,10 @@ def discs(searcher: Searcher, board: judge.Board) -> int:
 
 def test_without_a_curve_the_score_is_the_sum(searcher_of: dict[float | None, Searcher]) -> None:
     straight = searcher_of[None]
-    sums = [round(128 * straight.evaluate(*board)) for board in BOARDS]
+    sums = [round(128 * straight.evaluate(*board)) for board in boards()]
     assert min(sums) < -128 * 70
     assert max(sums) > 128 * 70
-    for board, total in zip(BOARDS, sums, strict=True):
+    for board, total in zip(boards(), sums, strict=True):
         rounded = (abs(total) + 64) // 128
         assert discs(straight, board) == max(-63, min(63, rounded if total > 0 else -rounded))
 
@@ -67,7 +68,7 @@ def test_without_a_curve_the_score_is_the_sum(searcher_of: dict[float | None, Se
 @pytest.mark.parametrize("number", [30, 61.5, 90, 1000])
 def test_with_a_curve_it_is_the_tangent_of_the_sum(searcher_of: dict[float | None, Searcher], number: float) -> None:
     straight, curved = searcher_of[None], searcher_of[number]
-    for board in BOARDS:
+    for board in boards():
         total = straight.evaluate(*board)
         if abs(total) > 128:
             continue
@@ -96,7 +97,7 @@ def test_the_tables_hold_the_curve(number: float | None) -> None:
 
 def test_a_curve_moves_a_search_as_the_leaves_say(searcher_of: dict[float | None, Searcher]) -> None:
     curved = searcher_of[90]
-    for board in BOARDS[:200:10]:
+    for board in boards()[:200:10]:
         children = [judge.play(board, square) for square in judge.squares(judge.moves(*board))]
         if judge.empties(board) < 2 or not all(judge.moves(*child) and 0 not in child for child in children):
             continue

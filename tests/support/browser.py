@@ -24,6 +24,7 @@ Data = dict[str, Any]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _PATIENCE_S = 180.0
 _POLL_S = 0.01
+_LOOKS = 20
 _SWITCHES = (
     "--headless=new",
     "--no-sandbox",
@@ -206,9 +207,14 @@ class BrowserTab:
     async def until(self, script: str, patience_s: float = _PATIENCE_S) -> Any:
         """Wait until an expression is true. Returns its value; raises `TimedOut`."""
         due = time.monotonic() + patience_s
+        # Asked in the page, and only now and then from here: each question takes both processes some time.
+        looking = (
+            f"(async()=>{{for(let n=0;n<{_LOOKS};n++){{let found;try{{found=({script})}}catch{{}}"
+            f"if(found)return found;await new Promise(done=>setTimeout(done,{1000 * _POLL_S}))}}}})()"
+        )
         while True:
             with contextlib.suppress(RuntimeError):
-                if found := await self.evaluate(script):
+                if found := await self.evaluate(looking):
                     return found
             if time.monotonic() > due:
                 raise TimedOut(f"it did not become true within {patience_s} s: {script}")

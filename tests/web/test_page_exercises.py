@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from itertools import islice
+from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,13 @@ STORED = "JSON.parse(localStorage.getItem('desdaemon.exercises'))"
 DAY_MS = 86_400_000
 
 
-def late_problems() -> list[tuple[Position, dict[str, int]]]:
-    """Positions with one good move, and the exact scores of all moves by the referee."""
-    found = []
-    for seed in range(60):
+@cache
+def problems() -> list[tuple[Position, dict[str, int]]]:
+    """Three positions with one good move, and the exact scores of all moves by the referee."""
+    found: list[tuple[Position, dict[str, int]]] = []
+    for seed in count():
+        if len(found) == 3:
+            break
         position = START
         for played in random_game(seed, 99).moves:
             if position.empties <= 6 and not position.must_pass and not position.over:
@@ -48,24 +52,21 @@ def late_problems() -> list[tuple[Position, dict[str, int]]]:
     return found
 
 
-PROBLEMS = list(islice(late_problems(), 3))
-
-
 def obf() -> str:
     lines = []
-    for number, (position, scores) in enumerate(PROBLEMS):
+    for number, (position, scores) in enumerate(problems()):
         squares = {referee.square(move): MoverScore(score) for move, score in scores.items()}
         lines.append(f"{problem_text(Problem(position, squares))} % <b>Ann {number}</b>")
     return "".join(f"{line}\n" for line in ["% exercises", *lines, "nonsense", f"{board_text(START)};"])
 
 
 def best(number: int) -> str:
-    scores = PROBLEMS[number][1]
+    scores = problems()[number][1]
     return max(scores, key=lambda move: scores[move])
 
 
 def worst(number: int) -> str:
-    scores = PROBLEMS[number][1]
+    scores = problems()[number][1]
     return min(scores, key=lambda move: scores[move])
 
 
@@ -78,7 +79,7 @@ def ending(score: int) -> str:
 def test_the_gateway_reads_obf() -> None:
     found = exercises({"text": obf()})
     assert [(one["board"], one["scores"]) for one in found["exercises"]] == [
-        (board_text(position), scores) for position, scores in PROBLEMS
+        (board_text(position), scores) for position, scores in problems()
     ]
     assert [one["about"] for one in found["exercises"]] == [f"<b>Ann {number}</b>" for number in range(3)]
     assert len(found["complaints"]) == 1
@@ -97,10 +98,10 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         chosen.write_text(obf())
         field = await tab.call("Runtime.evaluate", expression="document.getElementById('exercise-file')")
         await tab.call("DOM.setFileInputFiles", files=[str(chosen)], objectId=field["result"]["objectId"])
-        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
+        await tab.until(f"{BOARD} === '{board_text(problems()[0][0])}'")
         assert await tab.evaluate(COUNT) == "3 of 3 due"
         assert "3 exercises read" in await tab.evaluate("document.getElementById('notice').textContent")
-        side = "Black" if PROBLEMS[0][0].black_to_move else "White"
+        side = "Black" if problems()[0][0].black_to_move else "White"
         assert await tab.evaluate(TOLD) == f"{side} to move: find the best move."
         assert await tab.evaluate("desdaemon.preferences.get('hints')") is False
         # A wrong move, and why.
@@ -117,7 +118,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
                 one.bottom <= 664)"""
         assert await tab.evaluate(seen)
         await tab.resize(1280, 860)
-        scores = PROBLEMS[0][1]
+        scores = problems()[0][1]
         lost = scores[best(0)] - scores[wrong]
         await tab.press("w")
         await tab.until(f"{TOLD} === '{wrong} gives away {lost} disc{'s' * (lost != 1)}.'")
@@ -145,7 +146,7 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         assert await tab.evaluate(f"[{STORED}[0].right, {STORED}[0].due <= Date.now()]") == [0, True]
         # The second is right at once.
         await tab.press("x")
-        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[1][0])}'")
+        await tab.until(f"{BOARD} === '{board_text(problems()[1][0])}'")
         await tab.click(f'[data-square="{best(1)}"]')
         await tab.until(f"{TOLD} === '{best(1)} is right.'")
         days = await tab.evaluate(f"({STORED}[1].due - Date.now()) / {DAY_MS}")
@@ -153,12 +154,12 @@ def test_exercises_are_tried_hinted_at_answered_explained_and_asked_again(visit:
         assert await tab.evaluate(COUNT) == "2 of 3 due"
         # The answer to the third counts as wrong; then the first is due again.
         await tab.press("x")
-        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[2][0])}'")
+        await tab.until(f"{BOARD} === '{board_text(problems()[2][0])}'")
         await tab.click("#exercise-answer")
         await tab.until(f"{TOLD} === '{best(2)} is right.'")
         assert await tab.evaluate(f"{STORED}.map(one => one.right)") == [0, 1, 0]
         await tab.press("x")
-        await tab.until(f"{BOARD} === '{board_text(PROBLEMS[0][0])}'")
+        await tab.until(f"{BOARD} === '{board_text(problems()[0][0])}'")
         # They outlive the page, and are not added twice.
         await tab.reload()
         await tab.until(f"{READY} && desdaemon.panes.exercises.current")
@@ -211,7 +212,7 @@ def test_right_answers_in_a_row_wait_longer_and_longer(visit: Visit) -> None:
 
 
 def test_mistakes_of_a_game_become_exercises(visit: Visit) -> None:
-    position, scores = PROBLEMS[0]
+    position, scores = problems()[0]
     game = f"{{ board: '{board_text(position)}', moves: '{worst(0)}' }}"
     mine = "document.getElementById('mistakes-mine')"
 

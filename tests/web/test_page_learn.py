@@ -12,7 +12,7 @@ from browser import BrowserTab
 from chrome import READY
 from random_games import random_game
 from served import Peer, Served
-from test_page_exercises import PROBLEMS, best, ending, worst
+from test_page_exercises import best, ending, problems, worst
 
 from desdaemon.engine.reasons.kinds import KINDS
 from desdaemon.protocol.othello.notation import Position, board_text, parse_move
@@ -46,12 +46,12 @@ START_GAME = """(black, warn) => {
 
 def linked(number: int) -> str:
     """The link to a problem."""
-    return "#b=" + board_text(PROBLEMS[number][0]).replace(" ", "+")
+    return "#b=" + board_text(problems()[number][0]).replace(" ", "+")
 
 
 async def teach(tab: BrowserTab, number: int, warn: int = 4) -> None:
     """Let the user play the side that is to move in a problem."""
-    black = PROBLEMS[number][0].black_to_move
+    black = problems()[number][0].black_to_move
     await tab.evaluate(f"({START_GAME})({json.dumps(black)}, {warn})")
     await tab.until(READ)
 
@@ -129,7 +129,7 @@ def test_an_opponent_keeps_the_game_close(visit: Visit) -> None:
 
 
 def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
-    scores = PROBLEMS[0][1]
+    scores = problems()[0][1]
     wrong, right = worst(0), best(0)
     lost = scores[right] - scores[wrong]
 
@@ -152,7 +152,7 @@ def test_a_move_that_loses_much_waits_for_a_word(visit: Visit) -> None:
         await tab.until("!!desdaemon.teacher.warning.reasons")
         line = await tab.evaluate(LINE)
         assert line[0] == wrong
-        cells = referee.from_bits(PROBLEMS[0][0].player, PROBLEMS[0][0].opponent)
+        cells = referee.from_bits(problems()[0][0].player, problems()[0][0].opponent)
         assert -referee.solve(referee.play(cells, referee.square(wrong))) == scores[wrong]
         facts = await tab.evaluate(FACTS)
         assert facts[-1] == f"{wrong}: {ending(scores[wrong])} at the end; {right}: {ending(scores[right])}."
@@ -258,7 +258,7 @@ def test_a_move_waits_for_the_search_that_judges_it(visit: Visit) -> None:
             desdaemon.socket.ask = (op, args, partial) => op !== "analyze" ? ask(op, args, partial) : Object.assign(
                 new Promise(resolve => { window.let = () => ask(op, args).then(resolve); }), { cancel() {} });"""
         )
-        black = PROBLEMS[0][0].black_to_move
+        black = problems()[0][0].black_to_move
         await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
         await tab.click(f'[data-square="{wrong}"]')
         await tab.until(f"{TOLD}.includes({wrong!r})")
@@ -382,7 +382,7 @@ def test_no_clock_runs_while_the_engine_is_prepared(visit: Visit) -> None:
                 new Promise(resolve => { waiting.push(() => ask(op, args).then(resolve)); }), { cancel() {} });"""
         )
         used = "(desdaemon.player.since -= 60_000, desdaemon.player.tick(), desdaemon.player.used)"
-        black = PROBLEMS[0][0].black_to_move
+        black = problems()[0][0].black_to_move
         await tab.evaluate(f"({START_GAME})({json.dumps(black)}, 4)")
         prepared = "The engine is being prepared; the first time this takes about a minute."
         assert await tab.evaluate(TOLD) == prepared
@@ -416,7 +416,7 @@ def test_the_loss_to_be_warned_of_is_chosen(visit: Visit, warn: int) -> None:
 
 
 def test_the_end_sums_up_mistakes_made_and_avoided(visit: Visit) -> None:
-    position, scores = PROBLEMS[0]
+    position, scores = problems()[0]
     losing = [move for move, score in scores.items() if max(scores.values()) - score >= 4]
     wrong = worst(0)
     lost = {move: max(scores.values()) - scores[move] for move in losing}
