@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
@@ -131,11 +132,15 @@ class Browser:
         return result
 
     async def tab(self, address: str = "about:blank", width: int = 1280, height: int = 860) -> BrowserTab:
-        """A new tab on an address, with cookies and storage of its own."""
-        context = (await self.call("Target.createBrowserContext"))["browserContextId"]
-        target = (await self.call("Target.createTarget", url="about:blank", browserContextId=context))["targetId"]
+        """A new tab on an address, with cookies and storage of its own.
+
+        A tab that is the only one has what is cached of pages that were closed, which halves the time of loading. What
+        they stored is gone.
+        """
+        own = {"browserContextId": await self._new_context()} if self._tabs else {}
+        target = (await self.call("Target.createTarget", url="about:blank", **own))["targetId"]
         session = (await self.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
-        tab = self._tabs[session] = BrowserTab(self, session, context)
+        tab = self._tabs[session] = BrowserTab(self, session, target)
         for domain in ("Page", "Runtime", "Log", "Network"):
             await tab.call(f"{domain}.enable")
         await tab.resize(width, height)
@@ -143,14 +148,23 @@ class Browser:
             await tab.open(address)
         return tab
 
+    async def _new_context(self) -> str:
+        context: str = (await self.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
+        return context
+
+    def left(self, session: str) -> None:
+        """A tab is about to be closed."""
+        del self._tabs[session]
+
 
 class BrowserTab:
     """A tab: scripts, keys, clicks, the accessibility tree; ``complaints`` are errors of its console."""
 
-    def __init__(self, browser: Browser, session: str, context: str) -> None:
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
         self._browser = browser
         self._session = session
-        self._context = context
+        self._target = target
+        self._origins: set[str] = set()
         self.complaints: list[str] = []
         self.forgiven: Callable[[str], bool] = lambda text: False
         """Says which complaints are expected, such as those about a socket whose gateway was killed."""
@@ -174,6 +188,8 @@ class BrowserTab:
 
     async def open(self, address: str) -> None:
         """Navigate to an address; returns before it is loaded."""
+        parts = urlsplit(address)
+        self._origins.add(f"{parts.scheme}://{parts.netloc}")
         await self.call("Page.navigate", url=address)
 
     async def reload(self) -> None:
@@ -284,5 +300,11 @@ class BrowserTab:
         ]
 
     async def close(self) -> None:
-        """Close the tab with its cookies and storage."""
-        await self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
+        """Close the tab, and remove its cookies and what it stored."""
+        # A page may store something as it is left, and that may be after it was closed.
+        await self.evaluate("void (Storage.prototype.setItem = () => {})")
+        for origin in self._origins:
+            await self.call("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        await self.call("Network.clearBrowserCookies")
+        self._browser.left(self._session)
+        await self._browser.call("Target.closeTarget", targetId=self._target)
