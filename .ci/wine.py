@@ -31,6 +31,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LINUX = ["env", "XDG_CONFIG_HOME=none", str(Path(sys.executable).with_name("desdaemon"))]
 SITE = "Lib/site-packages"
 KILLS, SAVES = 20, 4
+# The code in the zip by its kind, and what a processor that runs it has.
+KINDS = {"x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
 PATIENCE_S = 300
 FOLDERS = "tests/protocol tests/book tests/engine tests/core tests/dialogue tests/guis tests/clients/gamefiles"
 SYSTEM_TESTS = (
@@ -75,6 +77,10 @@ class Wine:
 
     def command(self, program: str = "desdaemon.exe") -> list[str]:
         return ["wine", str(self.home / program)]
+
+    def of_kind(self, kind: str) -> list[str]:
+        """The program with the code for that kind of processors."""
+        return ["env", f"NUMBA_CPU_NAME={kind}", *self.command()]
 
     def python(self, *words: str) -> list[str]:
         """The program without its launcher: what is killed is then desdaemon itself."""
@@ -229,11 +235,13 @@ def starts(wine: Wine) -> None:
 
 
 def doctor(wine: Wine) -> None:
-    """No faults, and nothing that has to be compiled."""
-    said = run(wine, [*wine.command(), "doctor", "--quick"])
-    tell(said)
-    if "0 faults" not in said or "need no compiling" not in said:
-        raise Fault("doctor finds faults, or compiled code is missing")
+    """No faults, and nothing that has to be compiled, for no kind of processors."""
+    tell(run(wine, [*wine.command(), "doctor", "--quick"]))
+    for kind in KINDS:
+        said = run(wine, [*wine.of_kind(kind), "doctor", "--quick"])
+        tell("\n".join(line for line in said.splitlines() if re.search(r"processor|compiled code|faults", line)))
+        if "0 faults" not in said or "need no compiling" not in said:
+            raise Fault(f"doctor finds faults, or compiled code is missing for {kind}")
 
 
 def perft(wine: Wine) -> None:
@@ -242,9 +250,17 @@ def perft(wine: Wine) -> None:
 
 
 def solve(wine: Wine) -> None:
-    """The same scores, nodes and lines as on Linux."""
+    """The same scores, nodes and lines as on Linux, by each kind of code that this processor runs."""
     (wine.work / "problems.obf").write_bytes(FORUM.read_bytes() if FORUM.exists() else PROBLEMS.encode())
-    tell(same(wine, ["-n", "1", "-l", "60", "-solve", "problems.obf"]))
+    words = ["-n", "1", "-l", "60", "-solve", "problems.obf"]
+    said = same(wine, words)
+    tell(said)
+    flags = Path("/proc/cpuinfo").read_text("utf-8").split()
+    for kind in (kind for kind, flag in KINDS.items() if flag in flags):
+        theirs = run(wine, [*wine.of_kind(kind), *words])
+        tell(f"{kind}: {theirs.splitlines()[-2]}")
+        if untimed(theirs) != untimed(said):
+            raise Fault(f"the code for {kind} searches otherwise:\n{theirs}")
 
 
 def dialogues(wine: Wine) -> None:
@@ -394,9 +410,15 @@ def match(wine: Wine) -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port of this machine that nobody uses, nor the one after it, where a server has its events. Not one of those
+    that Linux gives to connections: another program's might have it before the server does.
+    """
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as one, socket.socket() as after, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            after.bind(("127.0.0.1", port + 1))
+            return port
 
 
 def serve(wine: Wine) -> None:
@@ -415,6 +437,8 @@ def serve(wine: Wine) -> None:
             tell(line)
             if "listening" in line:
                 break
+        else:
+            raise Fault("the server has ended")
         shell = ["shell", endpoint, "--key", "served/laptop.key", "--timeout", "60"]
         analyze = [*shell, "--json", "-c", 'analyze {"moves": "f5", "level": 5}']
         ours, theirs = (run(wine, [*command, *analyze]) for command in (LINUX, wine.command()))
@@ -505,7 +529,7 @@ def run_tests(wine: Wine, given: list[str]) -> None:
         (place / "shared").symlink_to(ROOT.parent / "shared")
     shipped = "engine/compiler/shipped"
     shutil.copytree(ours / shipped, place / "checkout" / shipped)
-    options = ["-v", "-p", "no:cacheprovider", "-m", "not slow", "-rfE", "--tb=short"]
+    options = ["-v", "-p", "no:cacheprovider", "-m", "not slow", "-rfE", "--tb=short", "--durations=20"]
     command = ["wine", str(place / "python/python.exe"), "-X", "utf8", "-m", "pytest", *options]
     faults = []
     with (wine.folder / "tests.log").open("w", encoding="utf-8") as log:
@@ -572,14 +596,18 @@ def main(archive: Path, folder: Path, names: list[str]) -> int:
     begun = time.monotonic()
     faults = 0
     chosen = names or [name for name in STEPS if name != "tests-all"]
+    took = []
     for name in chosen:
-        tell(f"== {name} ({time.monotonic() - begun:.0f} s)")
+        began = time.monotonic()
+        tell(f"== {name} ({began - begun:.0f} s)")
         try:
             STEPS[name](wine)
         except (Fault, OSError, ValueError) as error:
             tell(f"FAULT: {error}")
             faults += 1
+        took.append(f"{name} {time.monotonic() - began:.0f}")
     wine.end()
+    tell(f"== seconds: {', '.join(took)}")
     tell(f"== {faults} of {len(chosen)} steps failed ({time.monotonic() - begun:.0f} s)")
     return min(faults, 1)
 
