@@ -197,9 +197,17 @@ def info_lines(totals: BookSummary) -> list[str]:
     ]
 
 
+def packed_lines(book: Book) -> list[str]:
+    """Return what `info_lines` has that is known of a book whose positions are not all in memory."""
+    return [
+        f"Positions: {book.table.positions} (links and leaves of a packed book are not counted);",
+        f"Depth: {book.options.depth}",
+    ]
+
+
 def more_lines(book: Book) -> list[str]:
-    """Return lines about what `info_lines` lacks: level and errors, the rule, the games counted, and the fewest, mean
-    and most positions in a segment of the index.
+    """Return lines about what `info_lines` lacks: level and errors, the rule, the games counted, and, if all positions
+    are in memory, the fewest, mean and most of them in a segment of the index.
     """
     options = book.options
     lines = [
@@ -212,5 +220,7 @@ def more_lines(book: Book) -> list[str]:
         lines.append(f"Games: Black {results}" if results else "Games: counted, none from the initial position")
     counted = ", ".join(f"{number} of {name}" for name, number in sources(book.games).items())
     lines += [f"Games counted: {counted}"] if counted else []
+    if not book.table.whole:
+        return lines
     least, mean, most = book.table.balance
     return [*lines, f"Hash balance: {least} < {mean} < {most}"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from desdaemon.book import check
 from desdaemon.book.editing.shrink import OUTSIDE
-from desdaemon.book.summary import children_lines, entry_text, info_lines, more_lines, show_lines, summary
+from desdaemon.book.summary import children_lines, entry_text, info_lines, more_lines, packed_lines, show_lines, summary
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.dialects import edax
@@ -26,25 +26,29 @@ def run_show(run: BookCommandRun) -> Result:
 
 
 def run_info(run: BookCommandRun) -> Result:
-    totals = summary(run.book, run.progress, reached=False)
-    lines = [f"Book {run.books.file or 'without a file'}", *info_lines(totals), *more_lines(run.book)]
+    book = run.book
+    # Links and leaves of a packed book are not counted, which would read all of it.
+    totals = summary(book, run.progress, reached=False) if book.table.whole else None
+    known = info_lines(totals) if totals is not None else packed_lines(book)
+    lines = [f"Book {run.books.file or 'without a file'}", *known, *more_lines(book)]
     if run.books.store is not None and run.books.store.base is not None:
         lines.insert(1, f"over {run.books.store.base.name}, which stays as it is")
     # The book that ships has no file name.
     if run.books.file and Path(run.books.file).exists():
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
         lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
+    found: Result = {"depth": book.options.depth, "rule": book.options.rule.name.lower(), "text": lines}
+    if totals is None:
+        return found
     if totals.unreachable > 0:
         lines.append(f"Not reached from the initial position: {totals.unreachable}")
     return {
         "links": totals.links,
         "leaves": totals.leaves,
         "finished_games": totals.finished,
-        "depth": totals.depth,
-        "rule": run.book.options.rule.name.lower(),
         "levels": {str(level): count for level, count in totals.levels.items()},
         "memory_bytes": totals.memory,
-        "text": lines,
+        **found,
     }
 
 

@@ -44,6 +44,7 @@ _GAMES = "desdaemon.book.commands.games"
 _LOADING = "desdaemon.book.commands.loading"
 _LOOKING = "desdaemon.book.commands.looking"
 _SEARCHING = "desdaemon.book.commands.searching"
+_PACKED = "the book is packed"
 
 _LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
@@ -205,13 +206,13 @@ BOOK_COMMANDS = (
         long=True,
         handler=f"{_LOOKING}:run_info",
         results=(
-            count("links", "Links.", "links"),
-            count("leaves", "Leaves.", "leaves"),
-            count("finished_games", "Positions where the game is over."),
+            count("links", "Links.", "links", absent=_PACKED),
+            count("leaves", "Leaves.", "leaves", absent=_PACKED),
+            count("finished_games", "Positions where the game is over.", absent=_PACKED),
             count("depth", "Moves from the start to the deepest positions.", "moves"),
             Field("rule", "str", "Rule that scores follow: `edax` or `egaroucid`."),
-            Field("levels", "{int}", "Positions by level.", "positions"),
-            count("memory_bytes", "Memory of the positions.", "bytes"),
+            Field("levels", "{int}", "Positions by level.", "positions", absent=_PACKED),
+            count("memory_bytes", "Memory of the positions.", "bytes", absent=_PACKED),
         ),
     ),
     BookCommand(

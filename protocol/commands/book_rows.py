@@ -185,9 +185,9 @@ GAME_FILES = Parameter(
 )
 
 
-def count(name: str, help: str, unit: str = "positions") -> Field:
+def count(name: str, help: str, unit: str = "positions", *, absent: str = "") -> Field:
     """Return a field of a result that is a whole number."""
-    return Field(name, "int", help, unit)
+    return Field(name, "int", help, unit, absent=absent)
 
 
 SEARCHES = count("searches", "Searches made.", "searches")

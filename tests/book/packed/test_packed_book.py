@@ -344,7 +344,7 @@ REFUSED = (
         "learn 3 4 4 1 1",
         "verify",
     ),
-    *("stats", "info", "grade", "problem 30 2", "correct", "edit d6 3", "rule egaroucid", "store"),
+    *("stats", "grade", "problem 30 2", "correct", "edit d6 3", "rule egaroucid", "store"),
 )
 
 
@@ -385,6 +385,23 @@ def test_growth_over_a_packed_book_that_has_learned_searches_nothing(
     dialogue.say(f"book add {tmp_path / 'games.txt'} --unsearched")
     assert "book import" in dialogue.both(f"book {line}")[1]
     assert dialogue.say("book undo").startswith("book add")
+    dialogue.close()
+
+
+@pytest.mark.parametrize("overlay", [False, True])
+def test_info_tells_what_is_known_of_a_packed_book(overlay: bool, made: tuple[Book, Path], tmp_path: Path) -> None:
+    book, path = made
+    dialogue = BookDialogue()
+    dialogue.say(f"book load {path}" + (f" --overlay {tmp_path / 'above'}" if overlay else ""))
+    lines = dialogue.lines("book info")
+    assert f"Positions: {len(book)} (links and leaves of a packed book are not counted);" in lines
+    assert f"Depth: {book.options.depth}" in lines
+    assert any(line.startswith(f"Searches: level {book.options.level},") for line in lines)
+    assert (f"over {path.name}, which stays as it is" in lines) is overlay
+    if overlay:
+        dialogue.say("play f5d6c3d3c4f4f6g5e3")
+        added = int(dialogue.say("book store").split(": ")[1].split()[0])
+        assert any(line.startswith(f"Positions: {len(book) + added} ") for line in dialogue.lines("book info"))
     dialogue.close()
 
 
