@@ -30,6 +30,7 @@ from desdaemon.protocol.rows import BookFormat
 from desdaemon.protocol.rows import load as loaded
 from desdaemon.protocol.satellites import present
 from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.texts import UTF_16, stand_in
 
 from . import ImportedBook, text
@@ -82,6 +83,7 @@ def format_by_content(path: Path) -> str:
 
     Raises `Unreadable` if it cannot be opened or is no book.
     """
+    platform.bring_back(str(path))
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)

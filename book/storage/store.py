@@ -549,6 +549,7 @@ def open_store(path: Path, *, read_only: bool | None = False, progress: Progress
     and `WriteFailed`.
     """
     path = path.resolve()
+    platform.bring_back(str(path))
     if not path.exists():
         raise Unreadable(path, None, "no such file")
     lock, reason, holder = locking(path, read_only=read_only)

@@ -66,6 +66,38 @@ def test_a_file_that_stays_held_is_left_as_it_was(
     assert (place.read_text(), new.read_text()) == ("old", "new")
 
 
+def test_a_writer_killed_between_its_two_renamings_leaves_the_old_file(
+    windows: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, place = tmp_path / "new", tmp_path / "a.book"
+    new.write_text("new")
+    place.write_text("old")
+    (tmp_path / f"a.book.4711-{10**18}.old").write_text("older")
+    replace = os.replace
+
+    def killed(source: str, target: str) -> None:
+        if target == str(place):
+            raise PermissionError if place.exists() else KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            windows.take_place(str(new), str(place))
+    assert not place.exists()
+    monkeypatch.setattr(windows, "alive", lambda process: process == os.getpid())
+    (tmp_path / f"a.book.4711-{10**18}.old").rename(tmp_path / "kept")
+    windows.bring_back(str(place))
+    assert not place.exists(), "its writer is alive"
+    (tmp_path / "kept").rename(tmp_path / f"a.book.4711-{10**18}.old")
+    monkeypatch.setattr(windows, "alive", lambda process: False)
+    windows.bring_back(str(place))
+    assert place.read_text() == "old"
+    windows.bring_back(str(place))
+    windows.remove_replaced(str(place))
+    assert {path.name for path in tmp_path.iterdir()} == {"a.book", "new"}
+
+
 def test_backups_are_kept_though_no_file_with_content_can_be_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

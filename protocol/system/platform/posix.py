@@ -131,6 +131,10 @@ def remove_replaced(place: str) -> None:
     """Remove the files that `take_place` moved aside from ``place``, unless somebody still uses them: here none."""
 
 
+def bring_back(place: str) -> None:
+    """Bring back the file that `take_place` moved aside from ``place`` before its process was killed: here none."""
+
+
 def set_mode(descriptor: int, mode: int) -> None:
     """Set the permissions of an open file."""
     os.fchmod(descriptor, mode)

@@ -136,14 +136,38 @@ def take_place(new: str, place: str) -> None:
 
 def remove_replaced(place: str) -> None:
     import contextlib
+
+    for old, _ in _moved_aside(place, "(?:-[01])?"):
+        with contextlib.suppress(OSError):
+            os.unlink(old)
+
+
+def bring_back(place: str) -> None:
+    """Rename back the file that a process had moved aside when it was killed, if nothing has taken its place."""
+    import contextlib
+
+    if os.access(place, os.F_OK):
+        return
+    for old, process in _moved_aside(place):
+        if not alive(process):
+            with contextlib.suppress(OSError):
+                os.replace(old, place)
+            return
+
+
+def _moved_aside(place: str, more: str = "") -> list[tuple[str, int]]:
+    """Return the files that `take_place` moved aside from ``place``, the last first, with the process of each; ``more``
+    is a pattern of what may stand behind the time.
+    """
     import glob
     import re
 
+    found = []
     for old in glob.glob(f"{glob.escape(place)}.*.old"):
         # The time in ns has so many digits; a copy of the user's may have a date.
-        if re.fullmatch(r"\.[0-9]+-[0-9]{18,}(-[01])?\.old", old.removeprefix(place)):
-            with contextlib.suppress(OSError):
-                os.unlink(old)
+        if match := re.fullmatch(rf"\.([0-9]+)-([0-9]{{18,}}){more}\.old", old.removeprefix(place)):
+            found.append((int(match[2]), old, int(match[1])))
+    return [(old, process) for _, old, process in sorted(found, reverse=True)]
 
 
 def _replace(new: str, place: str) -> None:
