@@ -230,8 +230,11 @@ def starts(wine: Wine) -> None:
     """How long the first start after unpacking and later ones take, with a first hint."""
     for number in range(1, 4):
         begun = time.monotonic()
+        run(wine, ["wine", "cmd", "/c", "exit"])
+        tell(f"start {number} of Wine alone: {time.monotonic() - begun:.1f} s")
+        begun = time.monotonic()
         run(wine, [*wine.command("wEdax-x86-64.exe"), "-q", "-l", "6"], "hint 1\nquit\n")
-        tell(f"start {number} of Wine and the program, a hint of level 6, the end: {time.monotonic() - begun:.1f} s")
+        tell(f"start {number} of the program, a hint of level 6, the end: {time.monotonic() - begun:.1f} s")
 
 
 def doctor(wine: Wine) -> None:
