@@ -11,7 +11,6 @@ import contextlib
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from desdaemon.book.memory.arena import ARENA
 from desdaemon.engine.limits import endgame_steps
+from desdaemon.protocol.system.executor import Executor
 
 from .chunks import Bytes, Records, Rows, Words, address
 from .layout import (
@@ -175,7 +175,7 @@ def _pool(threads: int) -> Iterator[_Each]:
     if threads == 1:
         yield lambda work, parts: [work(*part) for part in parts]
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with Executor(threads) as pool:
         yield lambda work, parts: pool.map(work, *zip(*parts, strict=True))
 
 

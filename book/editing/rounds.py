@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -27,6 +27,7 @@ from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import unsearched
 from desdaemon.protocol.othello.rules import final_score
+from desdaemon.protocol.system.executor import Executor
 
 Position = tuple[int, int]
 
@@ -169,7 +170,7 @@ class Worker:
 
         waiting = iter(lines)
         running: deque[Future[R]] = deque()
-        with ThreadPoolExecutor(self.threads) as pool:
+        with Executor(self.threads) as pool:
             try:
                 while True:
                     for line in itertools.islice(waiting, _AHEAD * self.threads - len(running)):

@@ -15,7 +15,7 @@ import threading
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from io import BufferedReader
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello import notation
 from desdaemon.protocol.othello.rules import final_score, transform_move
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.executor import Executor
 
 from . import ImportedBook
 
@@ -332,7 +333,7 @@ def _packed(book: Book, progress: ProgressCallback) -> Iterator[bytes]:
 
     threads = platform.processors()
     waiting: deque[Future[bytes]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    with Executor(threads) as pool:
         try:
             for text in itertools.takewhile(bool, texts):
                 waiting.append(pool.submit(pack, text))
