@@ -2,7 +2,8 @@
 
 `policy`: files of people's moves with bytes changed. `liar`: workers of a cluster whose answers are wrong. `backups`: a
 daemon killed while it copies its book. `tls`: game servers whose TLS fails. `locks`: two daemons with one book, on a
-file system whose locks fail or hold nothing. Each prints what was tried and what came of it, and a line for each fault.
+file system whose locks fail or hold nothing. `kills`: programs killed while they write their results. Each prints what
+was tried and what came of it, and a line for each fault.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.notation import START, Position, parse_moves, play_moves
 from desdaemon.protocol.othello.rules import canonical
 
+from .findings import Findings
+from .kills import kills
 from .signals import ended_by_signals
 
 _START_S = 240.0
@@ -51,19 +54,6 @@ _BOOK_ROWS = 300_000
 _STORED_PLIES = 8
 _SEARCHES = 30_000
 """Most searches of a job in which a liar must be named."""
-
-
-class Findings:
-    """What was tried, by kind, and what should not have been."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.faults: list[str] = []
-
-    def expect(self, holds: object, fault: str) -> None:
-        """Note a fault unless something holds."""
-        if not holds:
-            self.faults.append(fault)
 
 
 # Workers that lie
@@ -469,13 +459,20 @@ def _after(line: str) -> Position:
     return play_moves(START, parse_moves(line)).last
 
 
-PARTS = {"policy": (policy, 20), "liar": (liar, 3), "backups": (backups, 20), "tls": (tls, 1), "locks": (locks, 10)}
+PARTS = {
+    "policy": (policy, 20),
+    "liar": (liar, 3),
+    "backups": (backups, 20),
+    "tls": (tls, 1),
+    "locks": (locks, 10),
+    "kills": (kills, 20),
+}
 """Each part, and how often it tries each thing."""
 
 
 def main(arguments: list[str]) -> int:
     """Run the parts; the exit status is 1 where one did not behave as it should."""
-    parser = Parser("lab hostile", description="Lying workers, killed backups, failing TLS, failing locks.")
+    parser = Parser("lab hostile", description="Lying workers, kills, failing TLS, failing locks.")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"{', '.join(PARTS)}; else all")
     parser.add_argument("--times", type=int, help="how often each thing is tried")
     named = parser.parse_args(arguments)
