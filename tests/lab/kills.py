@@ -236,7 +236,8 @@ def _is_whole(path: Path) -> bool:
                 return bool(store.load(path))
             case ".index":
                 return GamesIndex(path).positions > 0
-            case ".book" | ".egbk3":
+            # Over a book that is there, the old one is kept as NAME.1.
+            case ".book" | ".egbk3" | ".1":
                 return len(registry.load(path).book) > 0
     except Exception:
         return False
