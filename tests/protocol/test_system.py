@@ -540,19 +540,26 @@ def test_output_ends_quietly_with_its_reader_and_fails_on_a_full_disk() -> None:
 @pytest.mark.posix
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems lack the class")
 def test_the_lowest_priority_is_that_of_idle_time() -> None:
-    """In a session of its own: the group of this one's processes stays as it is."""
+    """It is that of a session's other processes only where the lowered one leads the session."""
     code = IMPORT + (
         "import os\n"
         "from desdaemon.protocol.system import platform\n"
-        "platform.lower_process(19)\n"
-        "print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0))\n"
         "group = '/proc/self/autogroup'\n"
-        "print(open(group).read().split()[-1] if os.path.exists(group) else 19)\n"
+        "read = lambda: open(group).read().split()[-1] if os.path.exists(group) else '-'\n"
+        "before = read()\n"
+        "platform.lower_process(19)\n"
+        "print(os.sched_getscheduler(0) == os.SCHED_IDLE, os.nice(0), before, read())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, start_new_session=True
-    )
-    assert done.stdout.split() == ["True", "19", "19"]
+    program = [sys.executable, "-P", "-c", code]
+    leader = subprocess.run(program, capture_output=True, text=True, check=True, start_new_session=True)
+    *found, before, after = leader.stdout.split()
+    assert found == ["True", "19"]
+    assert after == ("19" if before != "-" else "-")
+    shell = ["sh", "-c", '"$@"; exit', "sh", *program]
+    child = subprocess.run(shell, capture_output=True, text=True, check=True, start_new_session=True)
+    *found, before, after = child.stdout.split()
+    assert found == ["True", "19"]
+    assert after == before
 
 
 def test_what_is_left_is_told_from_what_is_written_where_locks_hold_nothing(

@@ -320,7 +320,8 @@ def lower_process(niceness: int) -> None:
     """Lower the priority of this process and its future children; do nothing if that is refused.
 
     At 19 it runs only while nothing else wants a processor, where the system can (SCHED_IDLE of Linux). There a session
-    is a group, and niceness counts within it alone (sched(7)): the group is lowered too.
+    is a group, and niceness counts within it alone (sched(7)). The group is lowered too if this process leads it: else
+    the shell that started it, and all that it starts later, would be slow for good.
     """
     import contextlib
 
@@ -328,6 +329,8 @@ def lower_process(niceness: int) -> None:
         os.nice(niceness)
         if niceness == 19 and sys.platform == "linux":
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+            if os.getsid(0) != os.getpid():
+                return
             descriptor = os.open("/proc/self/autogroup", os.O_WRONLY)
             try:
                 os.write(descriptor, b"19")
