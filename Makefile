@@ -74,14 +74,14 @@ style: $(VENV)/.installed-dev
 types-%: $(VENV)/.installed-dev
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
-# The slowest tests are told at the end; build/durations.json has how long each took. Four processes, whole files each:
+# The slowest tests are told at the end; build/durations.json has how long each took. Three processes, whole files each:
 # tests wait for a fifth of their time; more processes would disturb each other, because the daemons of the tests search
 # with threads of their own. Types are checked in the time that they wait; those for macOS by `make lint` alone.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
 # Bytecode is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start thousands of processes, each of which would compile
 # what it imports.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow' -n 4 --dist loadfile --durations=15 $(ARGS)
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
 
 test: style compiled
 ifdef WHAT
