@@ -143,16 +143,17 @@ def remove_replaced(place: str) -> None:
 
 
 def bring_back(place: str) -> None:
-    """Rename back the file that a process had moved aside when it was killed, if nothing has taken its place."""
+    """Rename back the file that a process had moved aside when it was killed, if nothing has taken its place. While the
+    last one to move it aside is alive, it is about to put a new file there.
+    """
     import contextlib
 
     if os.access(place, os.F_OK):
         return
-    for old, process in _moved_aside(place):
+    for old, process in _moved_aside(place)[:1]:
         if not alive(process):
             with contextlib.suppress(OSError):
                 os.replace(old, place)
-            return
 
 
 def _moved_aside(place: str, more: str = "") -> list[tuple[str, int]]:
