@@ -238,7 +238,7 @@ def starts(wine: Wine) -> None:
 
 
 def doctor(wine: Wine) -> None:
-    """No faults, and nothing that has to be compiled, for no kind of processors."""
+    """No faults, and nothing that has to be compiled on any kind of processor."""
     tell(run(wine, [*wine.command(), "doctor", "--quick"]))
     for kind in KINDS:
         said = run(wine, [*wine.of_kind(kind), "doctor", "--quick"])
