@@ -16,6 +16,19 @@ from desdaemon.protocol.system import threads
 WAIT_S = 30
 
 
+class NobodyWaits(queue.SimpleQueue[object]):
+    """No thread ever waits for work here, and those that an earlier test left behind end instead of joining."""
+
+    def qsize(self) -> int:
+        return 2
+
+    def get_nowait(self) -> object:
+        raise queue.Empty
+
+    def get(self, block: bool = True, timeout: float | None = None) -> object:
+        raise queue.Empty
+
+
 class Machine:
     """Threads that run when the test says so, in place of `begin`."""
 
@@ -104,8 +117,7 @@ def test_a_thread_that_dies_at_its_birth_is_told(monkeypatch: pytest.MonkeyPatch
     """The system may have room for a thread, and none for its first call."""
     done = threading.Event()
     with monkeypatch.context() as little:
-        little.setattr(threads, "PATIENCE_S", 0.01)
-        little.setattr(threads, "_idle", queue.SimpleQueue())
+        little.setattr(threads, "_idle", NobodyWaits())
         little.setattr(threads._thread, "start_new_thread", lambda *arguments: 1)
         with pytest.raises(RuntimeError):
             threads.begin(done.set, "worker")
