@@ -43,7 +43,9 @@ assert sys.platform != "win32"
 _MOST_MB = 400
 """Memory that a program may take whatever it is given; without a file it takes 60 to 180."""
 _SLOW_S = 240.0
-"""Seconds within which a refusal comes, a signal ends a program and the board answers, on a busy machine."""
+"""Seconds within which a program ends by itself or after a signal, and the board answers, on a busy machine."""
+_LONGEST_TURN_S = 1.0
+"""What a look at a program counts of these seconds at most: in a longer one the machine had no time, for it neither."""
 _STOPPED = (0, 1, -signal.SIGTERM)
 """The statuses of a program that a signal ends, perhaps while it still starts."""
 _BOMB_PARTS, _BOMB_PART = 200, 1 << 20
@@ -111,10 +113,15 @@ class Programs:
         sys.stderr.flush()
 
     def _ended(
-        self, name: str, arguments: list[str], stop_s: float, statuses: tuple[int, ...], told: bytes = b""
+        self,
+        name: str,
+        arguments: list[str],
+        statuses: tuple[int, ...],
+        told: bytes = b"",
+        stop_s: float | None = None,
     ) -> None:
-        """Run a program that is ``told`` something. If it still runs after ``stop_s`` seconds it gets a signal. It must
-        end in time, with one of these statuses, no traceback, and no more memory than `_MOST_MB`.
+        """Run a program that is ``told`` something. It must end by itself, or with ``stop_s`` after the signal that it
+        gets after so many seconds, with one of these statuses, no traceback, and no more memory than `_MOST_MB`.
         """
         with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as input:
             input.write(told)
@@ -122,15 +129,18 @@ class Programs:
             process = subprocess.Popen([*PROGRAM, *arguments], stdin=input, stdout=said, stderr=said, cwd=self._folder)
             self._running.add(process)
             try:
-                began = time.monotonic()
+                patience_s = _SLOW_S if stop_s is None else stop_s
+                last, after = time.monotonic(), 0.0
                 signals = 0
                 while not (found := os.wait4(process.pid, os.WNOHANG))[0]:
-                    after = time.monotonic() - began
+                    now = time.monotonic()
+                    after += min(now - last, _LONGEST_TURN_S)
+                    last = now
                     # A second one ends a program that still finishes a game.
-                    if after > (1 + signals) * stop_s and signals < 2:
+                    if after > (1 + signals) * patience_s and signals < 2:
                         process.send_signal(signal.SIGTERM)
                         signals += 1
-                    if after > stop_s + _SLOW_S:
+                    if after > patience_s + _SLOW_S:
                         process.kill()
                         self._fault(f"{name}: it did not end")
                     time.sleep(0.05)
@@ -144,7 +154,9 @@ class Programs:
         self.most_mb[name] = max(self.most_mb[name], memory)
         if memory > _MOST_MB:
             self._fault(f"{name}: {memory} MB")
-        if process.returncode not in statuses:
+        if signals and stop_s is None:
+            self._fault(f"{name}: not ended by itself within {_SLOW_S:.0f} s: {text[-300:]}")
+        elif process.returncode not in statuses:
             self._fault(f"{name}: status {process.returncode}: {text[-300:]}")
         if "Traceback" in text or "internal error" in text:
             self._fault(f"{name}: {text[-1000:]}")
@@ -157,7 +169,7 @@ class Programs:
             *(["-solve", bomb], ["match", "self", "self", "--games", "2", "--openings", bomb]),
         )
         arguments = dice.choice(ways)
-        self._ended(f"a bomb to {arguments[0]}", arguments, _SLOW_S, (1,))
+        self._ended(f"a bomb to {arguments[0]}", arguments, (1,))
 
     def upload_bombs(self, dice: random.Random) -> None:
         """Such files dropped at the board, and ones that unpack to just as much as it reads."""
@@ -193,13 +205,13 @@ class Programs:
         )
         told = b"\n".join(dice.choices(lines, k=5)) + b"\n"
         # In a storm the daemon may not answer it within its five seconds.
-        self._ended("mcp", ["mcp", self._endpoint], _SLOW_S, (0, 1), told)
+        self._ended("mcp", ["mcp", self._endpoint], (0, 1), told)
 
     def serve_ggs(self, dice: random.Random) -> None:
         """A game server that says nothing, nonsense or too much, that does not read, or that hangs up."""
         arguments = ["--login", "alice", "--password-file", "token", "--accept", "*", "--log", "/dev/null"]
         with _server(dice, _GREETINGS) as port:
-            self._ended("ggs", ["ggs", f"127.0.0.1:{port}", *arguments], 8 + 8 * dice.random(), _STOPPED)
+            self._ended("ggs", ["ggs", f"127.0.0.1:{port}", *arguments], _STOPPED, stop_s=8 + 8 * dice.random())
 
     def serve_bots(self, dice: random.Random) -> None:
         """A site that does the same to the bot, under HTTP."""
@@ -213,7 +225,7 @@ class Programs:
         )
         with _server(dice, heads) as port:
             arguments = ["bot", "token", "--accept", "people", "--server", f"http://127.0.0.1:{port}"]
-            self._ended("bot", arguments, 8 + 8 * dice.random(), _STOPPED)
+            self._ended("bot", arguments, _STOPPED, stop_s=8 + 8 * dice.random())
 
     def watch(self, dice: random.Random) -> None:
         """Links, pipes, devices and holes in a folder of pages: none is served, and the page beside them is."""

@@ -35,6 +35,8 @@ from .signals import ended_by_signals
 
 _POLITE = 8
 _PATIENCE_S = 300.0
+_PROGRAMS_S = 1200.0
+"""How long the last programs may take after the end: their patience stands still while the machine has no time."""
 _BUSY_S = 0.05
 _PAUSE_S = 0.02
 _LEAST_ROWS = 10
@@ -439,7 +441,7 @@ def main(arguments: list[str]) -> int:
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
                     deeds = foe.communicate(timeout=_PATIENCE_S)[0].decode()
-                    acts = programs.communicate(timeout=2 * _PATIENCE_S)[0].decode()
+                    acts = programs.communicate(timeout=_PROGRAMS_S)[0].decode()
                 finally:
                     # And the processes that they have started, stopped ones too.
                     platform.end_group(foe)
