@@ -550,7 +550,7 @@ class Book:
         """
         self._begin_change()
         for name in results.dtype.names or ():
-            np.minimum(results[name], MOST_GAMES, out=results[name])
+            results[name].clip(max=MOST_GAMES, out=results[name])
         self.table.set_results_of(rows, results)
         self.recorder.changed_many(rows)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import Records, Rows, address
+from .chunks import Records, Rows, address, empty_squares, have_leaf
 from .layout import (
-    PASS,
     SQUARES,
     TALLY_BIAS,
     TALLY_KINDS,
@@ -87,10 +86,9 @@ class Counts:
     def _count(self, records: Records, sign: int) -> None:
         """Count levels, scores and leaves of records; with a ``sign`` of -1 subtract them."""
         for name, first in (("level", TALLY_LEVELS), ("score", TALLY_SCORES)):
-            values = records[name].astype(np.int64) + TALLY_BIAS
-            self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
-        with_leaf = records[(records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)]
-        empties = 64 - np.bitwise_count(with_leaf["player"] | with_leaf["opponent"]).astype(np.int64)
+            values: Rows = records[name].astype(np.int64)
+            self.tally[first : first + 256] += sign * np.bincount(values + TALLY_BIAS, minlength=256)
+        empties = empty_squares(records[have_leaf(records)])
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
+from .chunks import empty_squares
 from .layout import EGAROUCID_LEVELS, GUESSED, LEVELS, MAX_LEVEL, NO_LEVEL, READ, SOLVED, SQUARES
 from .record import PositionEntry
 
@@ -122,8 +123,8 @@ def levels_in_scale(
     """
     levels: npt.NDArray[np.int8] = records["leaf_level" if leaves else "level"].copy()
     other = (records["flags"] & EGAROUCID_LEVELS != 0) != egaroucid
-    empties = 64 - np.bitwise_count(records["player"][other] | records["opponent"][other])
-    levels[other] = _scaled(int(leaves), int(egaroucid))[levels[other].astype(np.int64) - NO_LEVEL, empties]
+    rows = levels[other].astype(np.int64) - NO_LEVEL
+    levels[other] = _scaled(int(leaves), int(egaroucid))[rows, empty_squares(records[other])]
     return levels
 
 

@@ -169,7 +169,9 @@ class BookTable(TableMemory):
 
     def rows_of(self, records: Records) -> Rows:
         """Return the rows of the canonical positions in ``records``; -1 for those not in the table."""
-        return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
+        keys: Words = np.empty((len(records), 2), np.uint64)
+        keys[:, 0], keys[:, 1] = records["player"], records["opponent"]
+        return self.find_many(keys)
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
         """Add a canonical position if it is missing. Returns its row, and whether it is new.

@@ -134,7 +134,7 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
         for part in parts:
             results = book.table.results_of(part.rows)
             for name in _OUTCOMES:
-                results[name] += part.results[name]
+                np.add(results[name], part.results[name], out=results[name])
             results["won"] *= part.won
             results["lost"] *= part.lost
             book.store_results(part.rows, results)
@@ -163,7 +163,7 @@ def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:
     results["lost"] /= gone.lost
     for name in _OUTCOMES:
         # What is left by a rounding error counts as nothing.
-        left = results[name] - gone.results[name]
+        left: Weights = np.subtract(results[name], gone.results[name])
         results[name] = np.where(left > _ROUNDING, left, 0.0)
     return gone.rows, results
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.chunks import CHUNK_ROWS, empty_squares
 from desdaemon.book.errors import NotInBook, within
 from desdaemon.book.layout import OPEN
 from desdaemon.book.negamax import reach
@@ -86,8 +86,7 @@ def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shr
     within("depth", depth, 0, MAX_DEPTH)
     keep = np.empty(len(book), bool)
     for number, chunk in enumerate(book.table.chunks()):
-        discs = np.bitwise_count(chunk["player"] | chunk["opponent"])
-        keep[number * CHUNK_ROWS :][: len(chunk)] = discs <= 4 + depth
+        keep[number * CHUNK_ROWS :][: len(chunk)] = empty_squares(chunk) >= 60 - depth
         progress("scan", number * CHUNK_ROWS, len(book))
     shrunk = keep_only(book, keep, progress)
     book.options = book.options.at_depth(depth)

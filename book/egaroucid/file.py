@@ -202,7 +202,8 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> I
             place = 4 + number * _RECORD1.itemsize + 16
             raise Unreadable(path, place, f"position {number + 1}: the value is not 0..128")
         records = np.zeros(last - first, _RECORD3)
-        records["player"], records["opponent"] = raw_records["player"], raw_records["opponent"]
+        for name in ("player", "opponent"):
+            records[name] = raw_records[name]
         # The stored value is that of the side that has just moved.
         records["score"] = 64 - raw_records["raw"].astype(np.int16)
         records["level"] = level
@@ -297,7 +298,8 @@ def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> l
             else:
                 made["lines"] = counts[rows]
                 unset |= (chunk["leaf_move"] >= PASS) | (chunk["leaf_score"] < -64)
-                made["level"][kinds[rows] == FINISHED] = np.maximum(made["level"][kinds[rows] == FINISHED], MAX_LEVEL)
+                levels: npt.NDArray[np.int8] = made["level"]
+                levels[(kinds[rows] == FINISHED) & (levels < MAX_LEVEL)] = MAX_LEVEL
             made["leaf_score"][unset] = layout.UNDEFINED_SCORE
             made["leaf_move"][unset] = np.where(exits[rows], layout.UNDEFINED_MOVE, NO_MOVE)[unset]
             made["leaf_level"][unset] = NO_LEVEL

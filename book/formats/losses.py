@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import have_leaf
 from desdaemon.book.games import sources
-from desdaemon.book.layout import HUMAN, PASS
+from desdaemon.book.layout import HUMAN
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import levels_in_scale
@@ -45,8 +46,8 @@ def _own_levels(book: Book, progress: ProgressCallback) -> int:
     """Return the number of leaves whose level is not that of their position."""
     number = done = 0
     for chunk in book.table.chunks():
-        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
-        number += int(np.count_nonzero(leaf & (chunk["leaf_level"] != chunk["level"])))
+        leaves = chunk[have_leaf(chunk)]
+        number += int(np.count_nonzero(leaves["leaf_level"] != leaves["level"]))
         done += len(chunk)
         progress("losses", done, len(book))
     return number

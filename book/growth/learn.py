@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.changes import Question
-from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.chunks import CHUNK_ROWS, empty_squares
 from desdaemon.book.editing.rounds import (
     CommandOutcome,
     GrowthCommand,
@@ -381,7 +381,7 @@ def leads_to_read(book: Book, progress: ProgressCallback = no_progress) -> npt.N
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_level"] >= 0)
         levels = np.where(leaf, chunk["leaf_level"], chunk["level"]).astype(np.int64) - NO_LEVEL
         scale = (chunk["flags"] & EGAROUCID_LEVELS != 0).astype(np.int64)
-        empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
+        empties = empty_squares(chunk)
         here = found[number * CHUNK_ROWS :][: len(chunk)]
         here |= (readings()[scale, 0, levels, empties] != GUESSED) | (chunk["flags"] & HUMAN != 0)
     for number, row in enumerate(LayerOrder(table, progress).rows.tolist()):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.chunks import CHUNK_ROWS, empty_squares, have_leaf
 from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Worker
 from desdaemon.book.errors import within
-from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, PASS
+from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL
 from desdaemon.book.record import PositionEntry
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
@@ -43,10 +44,9 @@ def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
         job.progress("scan", number * CHUNK_ROWS, len(job.book))
-        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
-        levels = np.clip(chunk["leaf_level"].astype(np.int64), NO_LEVEL, MAX_LEVEL) - NO_LEVEL
-        empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
-        yield from (np.flatnonzero(leaf & table[levels, empties]) + number * CHUNK_ROWS).tolist()
+        levels: npt.NDArray[np.int8] = chunk["leaf_level"].clip(NO_LEVEL, MAX_LEVEL)
+        right = have_leaf(chunk) & table[levels - NO_LEVEL, empty_squares(chunk)]
+        yield from (np.flatnonzero(right) + number * CHUNK_ROWS).tolist()
 
 
 class Correction(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows, have_leaf
 from desdaemon.book.editing.game_results import count, counts_without_games
 from desdaemon.book.games import new_games, played, results_merged
-from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL, PASS
+from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
 from desdaemon.book.record import PositionEntry
@@ -105,7 +105,7 @@ def merge(
         mine = book.table.records(rows)
         differ = np.zeros(len(chunk), bool)
         for name in _CONTENT:
-            differ |= mine[name] != chunk[name]
+            differ |= np.not_equal(mine[name], chunk[name])
         for place in np.flatnonzero(differ).tolist():
             ours, theirs = book.table.entry(int(rows[place])), other.table.entry(first + place)
             own = ours if keep_ours else without_linked_leaf(ours)
@@ -140,7 +140,7 @@ def _add_results(book: Book, other: Book, progress: ProgressCallback) -> tuple[i
         if len(rows):
             results = book.table.results_of(rows)
             for name in results.dtype.names or ():
-                results[name] += extra[name]
+                np.add(results[name], extra[name], out=results[name])
             book.store_results(rows, results)
             book.list_games(mark)
     return len(fresh), len(own) - len(fresh), len(rows)
@@ -170,8 +170,9 @@ class Differences(NamedTuple):
 
 def _leaves(records: Records) -> npt.NDArray[np.int64]:
     """Return each leaf's move and score as one number, -1 if there is no leaf."""
-    has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
-    return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
+    moves: npt.NDArray[np.int64] = records["leaf_move"].astype(np.int64)
+    scores: npt.NDArray[np.uint8] = records["leaf_score"].view(np.uint8)
+    return np.where(have_leaf(records), moves << 8 | scores, -1)
 
 
 def diff(first: Book, second: Book, *, examples: int = 20, progress: ProgressCallback = no_progress) -> Differences:
@@ -183,7 +184,9 @@ def diff(first: Book, second: Book, *, examples: int = 20, progress: ProgressCal
         places = second.table.rows_of(chunk)
         in_both = np.flatnonzero(places >= 0)
         mine, theirs = chunk[in_both], second.table.records(places[in_both])
-        gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])
+        score: Rows = mine["score"].astype(np.int64)
+        other: Rows = theirs["score"].astype(np.int64)
+        gaps = np.abs(score - other)
         leaf = _leaves(mine) != _leaves(theirs)
         level = mine["level"] != theirs["level"]
         only_first += len(chunk) - len(in_both)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import Words, address
+from desdaemon.book.chunks import Words, address, empty_squares
 from desdaemon.book.editing.rounds import Position
 from desdaemon.book.editing.shrink import root_row
 from desdaemon.book.exports import await_kernels
@@ -67,8 +68,8 @@ def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
         records = table.records((found[there] & np.uint64(0xFFFFFFFF)).astype(np.int64))
     moves = (found[there] >> np.uint64(32)).astype(np.int64)
     scored = (moves >> 8 != 0) & (records["score"] >= -64) & (records["score"] <= 64)
-    empties = 64 - np.bitwise_count(boards[there, 0] | boards[there, 1]).astype(np.int64)
-    levels = np.clip(records["level"].astype(np.int64), 0, MAX_LEVEL)
+    levels: npt.NDArray[np.int8] = records["level"].clip(0, MAX_LEVEL)
+    empties = empty_squares(records)
     columns = boards[there, 0], boards[there, 1], moves & 0xFF, records["score"], levels, empties
     scores = [
         KnownScore(player, opponent, move, score, _limits(level, free))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Words, address
+from desdaemon.book.chunks import CHUNK_ROWS, Words, address, empty_squares
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
@@ -99,9 +99,7 @@ def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator
     for number, chunk in enumerate(book.table.chunks()):
         first = number * CHUNK_ROWS
         progress("scan", first, len(book))
-        yield from (
-            np.flatnonzero(np.bitwise_count(chunk["player"] | chunk["opponent"]) == 64 - empties) + first
-        ).tolist()
+        yield from (np.flatnonzero(empty_squares(chunk) == empties) + first).tolist()
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
