@@ -135,7 +135,7 @@ def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Pat
     cache = AnalysisCache(700_000)
     boards = {(1 << 63 | number, 1 << 62): number % 40 for number in range(1, 3000)}
     for board, depth in boards.items():
-        cache.put(canonical(*board), found(START, depth))
+        cache.put(canonical(*board), found(Position(*board, True), depth))
     known = len(cache)
     assert known > 2500
     adding = threading.Thread(
@@ -215,6 +215,46 @@ def test_entries_that_come_twice_count_once(tmp_path: Path) -> None:
     for position in positions:
         cache.put(canonical(*position[:2]), found(position, 5))
     assert len(cache) == 10
+
+
+_FIRST, _SECOND = found(START, 10, number=2)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [_FIRST._replace(move=0, pv=(0,))],
+        [_FIRST._replace(move=rules.PASS, pv=(rules.PASS,))],
+        [_FIRST._replace(pv=(_SECOND.move,))],
+        [_FIRST._replace(pv=(_FIRST.move, _FIRST.move))],
+        [_FIRST._replace(pv=(_FIRST.move, 200))],
+        [_FIRST._replace(pv=())],
+        [_FIRST, _FIRST],
+        [_FIRST._replace(score=65, lower=65, upper=65)],
+        [_FIRST._replace(score=5)],
+        [_FIRST._replace(time_ms=float("nan"))],
+        [_FIRST._replace(time_ms=-1.0)],
+        [_FIRST._replace(depth=61)],
+    ],
+    ids=[
+        *("illegal", "pass", "other first move", "illegal later", "no square", "no line", "twice"),
+        *("65 discs", "outside its bounds", "no time", "negative time", "too deep"),
+    ],
+)
+def test_answers_of_a_file_that_cannot_be_are_not_given(lines: list[Line], tmp_path: Path) -> None:
+    """They are forgotten when asked for; those beside them are given, and later searches of the position kept."""
+    start, other = canonical(*START[:2]), game(1, 9)
+    beside = canonical(*other[:2])
+    cache = AnalysisCache(1 << 20)
+    cache.put(start, tuple(lines))
+    cache.put(beside, found(other, 9))
+    cache.save(str(tmp_path / "kept"))
+    again = AnalysisCache(1 << 20)
+    assert again.load(str(tmp_path / "kept")) == ""
+    assert again.get(start, len(lines), 8, 100) is None
+    assert again.get(beside, 1, 9, 100) == found(other, 9)
+    again.put(start, found(START, 4))
+    assert again.get(start, 1, 4, 100) == found(START, 4)
 
 
 READ_CACHE = f"""{IMPORT}

@@ -1,12 +1,14 @@
 """The cache of analyses: lines of searches by position, shared by all clients and kept in a file over restarts.
 
 One entry serves the eight mirror images of a position. A file is discarded if its checksum shows damage, or if it was
-made with other weights.
+made with other weights. Whoever writes one can make the checksum fit: an entry of a file is checked when it is first
+asked for, and forgotten if it cannot be an answer.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import struct
 import threading
@@ -46,6 +48,8 @@ class AnalysisCache:
         self._largest = largest
         self._origin = blake2b(origin.encode(), digest_size=16).digest()
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
+        self._unchecked: set[bytes] = set()
+        """The keys of entries from the file that nobody has asked for."""
         self._size = 0
         self._lock = threading.Lock()
         self._saving = threading.Lock()
@@ -67,6 +71,7 @@ class AnalysisCache:
             if old and _worth(old) > _worth(content):
                 content = old
             else:
+                self._unchecked.discard(key)
                 self.changed = True
             self._size += len(content) - len(old) + (0 if old else _OVERHEAD)
             self._entries[key] = content
@@ -75,7 +80,8 @@ class AnalysisCache:
     def _shrink(self) -> None:
         """Evict the entries unused for longest until the rest fits."""
         while self._size > self._largest and self._entries:
-            _, dropped = self._entries.popitem(last=False)
+            key, dropped = self._entries.popitem(last=False)
+            self._unchecked.discard(key)
             self._size -= len(dropped) + _OVERHEAD
 
     def get(self, canonical: Canonical, number: int, depth: int, selectivity: Selectivity) -> tuple[Line, ...] | None:
@@ -93,6 +99,9 @@ class AnalysisCache:
             if content is None:
                 return None
             self._entries.move_to_end(key)
+            unchecked = key in self._unchecked
+        if unchecked and not self._check(key, content):
+            return None
         empties = rules.empties(player, opponent)
         if number > 1:
             number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
@@ -103,12 +112,25 @@ class AnalysisCache:
         )
         return lines if fits else None
 
+    def _check(self, key: bytes, content: bytes) -> bool:
+        """Return whether an entry of the file can be an answer, which is not asked again; forget it if not."""
+        right = _can_be(tuple(_unpacked(content, 0, 0)), *_KEY.unpack(key))
+        with self._lock:
+            # A search may have replaced it meanwhile.
+            if self._entries.get(key) is content:
+                self._unchecked.discard(key)
+                if not right:
+                    del self._entries[key]
+                    self._size -= len(content) + _OVERHEAD
+        return right
+
     def clear(self) -> int:
         """Remove all entries and their file. Returns the number of entries. Raises `OSError` if the file stays."""
         with self._saving:
             with self._lock:
                 number = len(self._entries)
                 self._entries.clear()
+                self._unchecked.clear()
                 self._size = 0
                 self.changed = False
             if self._path:
@@ -181,6 +203,7 @@ class AnalysisCache:
             whole = False
         if not whole:
             self._entries.clear()
+            self._unchecked.clear()
             self._size = 0
             return f"{path}: damaged: begun again"
         return ""
@@ -198,6 +221,7 @@ class AnalysisCache:
             old = self._entries.pop(key, None)
             self._size += len(content) + _OVERHEAD - (0 if old is None else len(old) + _OVERHEAD)
             self._entries[key] = content
+            self._unchecked.add(key)
             self._shrink()
             taken += len(content) + _OVERHEAD
             offset = end
@@ -218,6 +242,24 @@ def _is_entry(content: bytes) -> bool:
             return False
         offset += _LINE.size + length
     return offset == end > 0
+
+
+def _can_be(lines: tuple[Line, ...], player: int, opponent: int) -> bool:
+    """Return whether a search of this position may have given these lines: scores of the game, moves by the rules."""
+    try:
+        for line in lines:
+            board = player, opponent
+            for move in line.pv:
+                board = rules.play(*board, move)
+    except rules.IllegalMove:
+        return False
+    return len({line.move for line in lines}) == len(lines) and all(
+        line.pv[:1] == (line.move,)
+        and -64 <= line.lower <= line.score <= line.upper <= 64
+        and line.depth <= 60
+        and 0 <= line.time_ms < math.inf
+        for line in lines
+    )
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
