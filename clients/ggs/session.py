@@ -61,9 +61,11 @@ class ServerSession:
         self._writer: asyncio.StreamWriter | None = None
         self._searches: dict[str, asyncio.Task[None]] = {}
         self._ended: str | None = None
+        self._full: set[str] = set()
+        """The files that could not be written."""
 
     async def run(self) -> str:
-        """Play until the player ends or a file or standard output cannot be written. Returns the error, or ""."""
+        """Play until the player ends or standard output cannot be written. Returns the error, or ""."""
         self._do(Connect(0.0))
         ticking = asyncio.create_task(self._tick())
         try:
@@ -75,7 +77,7 @@ class ServerSession:
                         self._do(instruction)
                 self._events.task_done()
         except OSError as error:
-            self._ended = f"{error.filename or 'standard output'}: {error.strerror}"
+            self._ended = f"standard output: {error.strerror}"
         finally:
             ended = [task for task in (ticking, self._call, *self._searches.values()) if task]
             for task in ended:
@@ -178,9 +180,14 @@ class ServerSession:
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             self._append(self._outside.log, "\n".join(f"{stamp} {direction} {line}" for line in text.splitlines()))
 
-    @staticmethod
-    def _append(path: str, text: str) -> None:
-        files.append(path, f"{text}\n".encode())
+    def _append(self, path: str, text: str) -> None:
+        """Add to a file. What fails costs no match: it is told, once for each file."""
+        try:
+            files.append(path, f"{text}\n".encode())
+        except OSError as error:
+            if path not in self._full:
+                self._full.add(path)
+                logs.message(f"{path}: {error.strerror or error}: the matches go on", PROGRAM)
 
 
 async def _call(outside: Outside) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import psutil
 import pytest
 from checkout import ROOT
+from full_disk import room_for
 from ggs_server import PASSWORD
 from ggs_table import KINDS, Dice, Table, replayed, run, until
 from programs import programs
@@ -29,7 +30,7 @@ from desdaemon.book.storage.store import open_store
 from desdaemon.cli.main import main as command_line
 from desdaemon.clients.ggs.ggs import PLAIN, main, read_place
 from desdaemon.clients.ggs.lines import BlockReader, ServerClock
-from desdaemon.clients.ggs.player import End, Instruction, StartSearch
+from desdaemon.clients.ggs.player import End, Instruction, Save, Send, StartSearch
 from desdaemon.clients.ggs.session import Outside, ServerSession
 from desdaemon.clients.ggs.thinking import Thinker
 from desdaemon.core.settings import SessionSettings
@@ -398,6 +399,22 @@ def test_a_full_disk_as_standard_output_ends_the_program(tmp_path: Path) -> None
             assert b"standard output: No space left" in error
 
     run(scene())
+
+
+@pytest.mark.posix
+def test_files_that_find_no_room_end_no_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, games = tmp_path / "log", tmp_path / "games.ggf"
+    session = ServerSession(Outside("ggs", 1, records=str(games), log=str(log)), None, None, print)  # type: ignore[arg-type]
+    with room_for(40):
+        for number in range(9):
+            session._do(Save(f"(;{number};)"))
+            session._do(Send(f"tell bob {number}"))
+    assert games.read_text() == "".join(f"(;{number};)\n" for number in range(6))
+    assert log.read_text().count("\n") == 1
+    assert [line.partition(f"{tmp_path}/")[2] for line in sorted(capsys.readouterr().err.splitlines())] == [
+        "games.ggf: File too large: the matches go on",
+        "log: File too large: the matches go on",
+    ]
 
 
 @pytest.mark.posix
