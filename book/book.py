@@ -118,6 +118,14 @@ class StoredLinks(Protocol):
         """Return those that differ only in their order from the links of ``table``; None if there are none."""
 
 
+RowNumbers = npt.NDArray[np.uint32]
+
+
+def _numbers(rows: set[int] | None) -> RowNumbers | None:
+    """Return row numbers in four bytes each: a hundred states of a book may be kept, with thousands of rows each."""
+    return np.fromiter(rows, np.uint32, len(rows)) if rows is not None else None
+
+
 class BesideTable(NamedTuple):
     """What a `Book` has beside its table, copied where a change would change it."""
 
@@ -125,8 +133,8 @@ class BesideTable(NamedTuple):
     links: StoredLinks | None
     games: Games
     stale: bool
-    touched: frozenset[int] | None
-    unverified: frozenset[int] | None
+    touched: RowNumbers | None
+    unverified: RowNumbers | None
     memo: dict[Question, tuple[int, int]]
     edits: list[Edit]
     steps: dict[int, int]
@@ -208,8 +216,8 @@ class Book:
             self.file_links,
             self.games,
             self.stale,
-            frozenset(self._touched) if self._touched is not None else None,
-            frozenset(self._unverified) if self._unverified is not None else None,
+            _numbers(self._touched),
+            _numbers(self._unverified),
             {**self.memo},
             [*self.edits],
             {**self.steps},
@@ -219,8 +227,8 @@ class Book:
     def of(table: BookTable, beside: BesideTable) -> Book:
         """Return a book of a table and what `beside_table` returned with it; its recorder notes nothing."""
         made = Book(beside.options, table, beside.links, games=beside.games)
-        made._touched = set(beside.touched) if beside.touched is not None else None
-        made._unverified = set(beside.unverified) if beside.unverified is not None else None
+        made._touched = set(beside.touched.tolist()) if beside.touched is not None else None
+        made._unverified = set(beside.unverified.tolist()) if beside.unverified is not None else None
         made.stale = beside.stale
         made.memo, made.edits, made.steps = {**beside.memo}, [*beside.edits], {**beside.steps}
         return made

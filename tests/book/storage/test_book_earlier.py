@@ -64,6 +64,19 @@ def test_a_command_in_a_large_book_keeps_the_pages_that_it_changes(traced: None)
     assert len(observer.undoable()) == 41
 
 
+def test_rows_that_nobody_has_checked_take_little_memory(traced: None) -> None:
+    """Stores leave up to some 4,000 of them, until all leaves are looked at; each state has its own."""
+    book = synthetic_book(4_000, 1)
+    watched(book)
+    book.checked()
+    book.touch(range(4_000))
+    changed(book, 0)
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(1, earlier.MOST_COMMANDS + 1):
+        changed(book, number)
+    assert tracemalloc.get_traced_memory()[0] - before < 5 << 20
+
+
 def test_the_hundred_last_commands_can_be_taken_back() -> None:
     book = synthetic_book(100, 1)
     observer = watched(book)
