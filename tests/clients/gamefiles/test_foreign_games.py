@@ -10,6 +10,8 @@ import re
 import sys
 import tempfile
 import time
+from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -91,7 +93,7 @@ def takes_twice(format: str, once: str, twice: str) -> bool:
 @pytest.mark.parametrize("piece", NASTY)
 def test_twice_the_text_takes_twice_the_time(format: str, piece: str) -> None:
     for start in STARTS:
-        once, twice = (start + piece * (size // len(piece)) for size in (5_000, 10_000))
+        once, twice = (start + piece * (size // len(piece)) for size in (2_500, 5_000))
         # Something else may slow a measurement down, but not all five.
         assert any(takes_twice(format, once, twice) for _ in range(5)), start
 
@@ -103,7 +105,7 @@ LARGEST_MESSAGE = 256 << 10
 @pytest.mark.parametrize("piece", ["[", "{", "F5 ", "(;GM[2]", '{\n[A "x"]\n', "--------", '{"m":"f5"},'])
 def test_the_largest_message_of_a_page_takes_seconds(piece: str) -> None:
     """It holds up whoever else needs the interpreter: in the worst case half a second here."""
-    assert min(seconds_of("pasted", piece * (LARGEST_MESSAGE // len(piece))) for _ in range(3)) < 5
+    assert any(seconds_of("pasted", piece * (LARGEST_MESSAGE // len(piece))) < 5 for _ in range(3))
 
 
 # Annotations
@@ -592,21 +594,23 @@ def test_a_comment_without_end_leaves_the_next_game(tag: str, remark: str) -> No
     assert "a comment has no end" in complaints[0]
 
 
-@pytest.mark.parametrize("name", ["WTHOR-1990-r.pgn.xz", "WTH_1990-python.pgn.xz"])
-def test_the_games_of_a_whole_year_are_those_of_wthor(name: str) -> None:
+@pytest.mark.parametrize(("name", "most"), [("WTHOR-1990-r.pgn.xz", 2986), ("WTH_1990-python.pgn.xz", 300)])
+def test_the_games_of_a_year_are_those_of_wthor(name: str, most: int) -> None:
+    """All of one file, the first of the other."""
     path, truth = SHARED / "data" / "pgn" / name, SHARED / "data" / "wthor" / "WTH_1990.wtb"
     if not path.exists() or not truth.exists():
         pytest.skip("needs games of WTHOR as PGN")
     complaints: list[str] = []
-    games = [
-        bytes(move.move for move in game.record.moves if move.move != PASS)
-        for game in read_games(str(path), complaints.append)
-    ]
-    assert complaints == []
-    assert sorted(games) == sorted(
-        bytes(game.moves) for game in read_wthor(str(truth), complaints.append).games.values()
+    reading = read_games(str(path), complaints.append)
+    games = Counter(
+        bytes(move.move for move in game.record.moves if move.move != PASS) for game in islice(reading, most)
     )
-    assert len(games) == 2986
+    assert complaints == []
+    known = Counter(bytes(game.moves) for game in read_wthor(str(truth), complaints.append).games.values())
+    assert games <= known
+    assert known.total() == 2986
+    assert games.total() == most
+    assert most < 2986 or next(reading, None) is None
 
 
 # ------------------------------------------------------------------------------------------------ several lines
