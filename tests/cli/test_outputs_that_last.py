@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,14 +40,23 @@ PROGRAMS = [
 
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4a3"
-ENGINE = f"{' '.join(REAL)} -gtp -level 40 -n 1"
+ENGINE = f"{sys.executable} engine.py"
+THINKER = """
+import os, sys, time
+for line in sys.stdin:
+    if line.startswith("genmove"):
+        open(f"thinks-{os.getpid()}", "x").close()
+        time.sleep(1000)
+    print("= \\n", flush=True)
+"""
+"""An engine that thinks for ever about its first move, and leaves a file as it begins."""
 WEIGHTS = str(ROOT / "engine" / "data" / "weights.xz")
 SEARCHING = [
     (("match", ENGINE, ENGINE), ("clients.match",)),
     (("analyze", "long.txt", "--all", "--level", "50", "--threads", "1"), ("clients.analysis",)),
     (("train", "match", WEIGHTS, WEIGHTS, "--depth", "20", "--pairs", "9"), ("engine.training",)),
 ]
-"""Programs that search for ever."""
+"""Programs that search for ever, or wait for such a one."""
 
 
 @pytest.fixture
@@ -56,6 +66,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "secret").chmod(0o600)
     (tmp_path / "games.txt").write_text("f5d6c3\n" * 3)
     (tmp_path / "long.txt").write_text(f"{GAME}\n")
+    (tmp_path / "engine.py").write_text(THINKER)
     return tmp_path
 
 
@@ -150,7 +161,13 @@ def test_an_interrupt_ends_a_search_whose_outputs_nobody_reads(folder: Path, pro
             processes.append(process)
         # What waits for a reader works no more.
         due = time.monotonic() + _BUSY_START_S
-        until(lambda: time.monotonic() > due or all(worked_s(each) > _WORKED_S for each in processes))
+        until(
+            lambda: (
+                time.monotonic() > due
+                or all(worked_s(each) > _WORKED_S for each in processes)
+                or len([*folder.glob("thinks-*")]) == len(processes)
+            )
+        )
         for process in processes:
             process.send_signal(signal.SIGINT)
         for process in processes:
