@@ -314,9 +314,9 @@ def test_a_program_whose_output_nobody_reads_hears_ctrl_c(tmp_path: Path) -> Non
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await let_in(reader, writer)
-        # More than a program that waits would take in.
+        # More than a program that waits would take in: 12 MB.
         for _ in range(100):
-            writer.write(b"bob: hello\r\n" * 10_000)
+            writer.write(b"bob: %s\r\n" % (b"hello " * 100) * 200)
             await writer.drain()
         told.set()
 

@@ -49,9 +49,9 @@ ALLOWED = 1000
 
 
 def left_by_lines() -> int:
-    """Return how many bytes 500 lines leave behind, in a dialogue that has carried out many: the least of three times,
-    since what a line leaves behind comes every time. For a process of its own, where no thread and no cache of another
-    test counts.
+    """Return how many bytes 500 lines leave behind, in a dialogue that has carried out many: of three times the first
+    that is little, or else the least, since what a line leaves behind comes every time. For a process of its own, where
+    no thread and no cache of another test counts.
     """
     dialogue = Dialogue(level=4)
     chance = random.Random(1)
@@ -72,7 +72,10 @@ def left_by_lines() -> int:
     tracemalloc.start()
     # The tables of the rules, which are filled by what comes up, are nearly full by then.
     carry_out(2000)
-    return min(carry_out(500) for _ in range(3))
+    least = carry_out(500)
+    for _ in range(2):
+        least = min(least, carry_out(500)) if least >= ALLOWED else least
+    return least
 
 
 def test_hundreds_of_mixed_commands_leave_nothing_behind() -> None:
