@@ -28,6 +28,7 @@ from desdaemon.server.transport.poller import LEFT, READ, WRITE, Poller
 from desdaemon.server.transport.zmtp import Frame, SocketKind, Violation
 
 from .endpoints import Acceptor
+from .heap import RETURNED_EVERY_S, return_memory
 from .incoming import Incoming, may_have_effect
 from .newcomers import Newcomers
 from .peers import ServedConnection, SocketClient, SocketClients
@@ -103,6 +104,7 @@ class Sockets:
         self._stopping = False
         self._next_chores = 0.0
         self._next_look_at_keys = 0.0
+        self._next_return = time.monotonic() + RETURNED_EVERY_S
         self._received = 0.0
         """Time when bytes were last received."""
         self.poller.register(self._wake_in.fileno(), READ, self._on_wake)
@@ -368,6 +370,9 @@ class Sockets:
 
     def _tidy(self) -> None:
         now = time.monotonic()
+        if now >= self._next_return:
+            self._next_return = now + RETURNED_EVERY_S
+            return_memory()
         self._newcomers.tidy(now)
         self._apply_key_changes(now)
         self.peers.tidy(now)
