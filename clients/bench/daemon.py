@@ -50,7 +50,7 @@ class BenchDaemon:
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self._folder / "run")}
         arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
         # A cache of analyses that is full within a minute: then the memory is that of a daemon which has run for days.
-        arguments += ["--limit", f"analyses_bytes={4 << 20}"]
+        arguments += ["--limit", f"analyses_bytes={1 << 20}"]
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 [*PROGRAM, *arguments],
