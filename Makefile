@@ -61,8 +61,8 @@ starter-book: compiled
 	@[ -e $(GROWING) ] || printf '%s\n' 'book new 18 36' 'book save $(GROWING)' | \
 	  $(BIN)/desdaemon -q --config none
 	@printf '%s\n' 'book add openings --unsearched' 'book add "$(WTHOR)/WTH_*.wtb" --played 4' \
-	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 50' \
-	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 50' 'book verify' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 5' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 20' 'book verify' \
 	  'book export book/data/starter.txt.xz' 'book info' | $(BIN)/desdaemon -q --config none -book-file $(GROWING)
 
 lint: style types-linux types-darwin types-win32
