@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .layout import CHUNK_BITS, PASS
+from .layout import CHUNK_BITS
 from .record import COUNTS, FLAGS_KEPT
 
 CHUNK_ROWS = 1 << CHUNK_BITS
@@ -69,21 +69,6 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
     numbers, starts = np.unique(rows[order] >> CHUNK_BITS, return_index=True)
     for number, here in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
         yield number, here, rows[here] & CHUNK_ROWS - 1
-
-
-def empty_squares(records: Records) -> npt.NDArray[np.int64]:
-    """Return the number of empty squares of each position in ``records``."""
-    player: Words = records["player"]
-    opponent: Words = records["opponent"]
-    discs: Rows = np.bitwise_count(player | opponent).astype(np.int64)
-    return 64 - discs
-
-
-def have_leaf(records: Records) -> npt.NDArray[np.bool_]:
-    """Return which of the positions in ``records`` have a leaf with a score."""
-    moves: Bytes = records["leaf_move"]
-    scores: npt.NDArray[np.int8] = records["leaf_score"]
-    return (moves <= PASS) & (scores >= -64)
 
 
 def without_counts(records: Records) -> Records:

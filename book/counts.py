@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import Records, Rows, address, empty_squares, have_leaf
+from .chunks import Records, Rows, address
 from .layout import (
     SQUARES,
     TALLY_BIAS,
@@ -22,7 +22,7 @@ from .layout import (
 )
 from .passes import kernels
 from .progress import ProgressCallback, no_progress, slices
-from .record import PositionEntry
+from .record import PositionEntry, empty_squares, have_leaf
 from .table import BookTable, Filters
 
 Tally = npt.NDArray[np.int64]

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .chunks import empty_squares
 from .layout import EGAROUCID_LEVELS, GUESSED, LEVELS, MAX_LEVEL, NO_LEVEL, READ, SOLVED, SQUARES
-from .record import PositionEntry
+from .record import PositionEntry, empty_squares
 
 # For the levels of Egaroucid: (last level of the group, most empties read to the end, most of them without selectivity)
 _EGAROUCID = (

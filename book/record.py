@@ -7,7 +7,7 @@ Links to other positions are not stored: they are the legal moves whose child is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,21 @@ RECORD = np.dtype(
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 """Games won, drawn and lost by the side to move, as weights (`desdaemon.book.editing.game_results`)."""
+
+
+def empty_squares(records: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the number of empty squares of each position in ``records``."""
+    player: npt.NDArray[np.uint64] = records["player"]
+    opponent: npt.NDArray[np.uint64] = records["opponent"]
+    discs: npt.NDArray[np.int64] = np.bitwise_count(player | opponent).astype(np.int64)
+    return 64 - discs
+
+
+def have_leaf(records: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which of the positions in ``records`` have a leaf with a score."""
+    moves: npt.NDArray[np.uint8] = records["leaf_move"]
+    scores: npt.NDArray[np.int8] = records["leaf_score"]
+    return (moves <= PASS) & (scores >= -64)
 
 
 class Results(NamedTuple):

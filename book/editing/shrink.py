@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, empty_squares
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import NotInBook, within
 from desdaemon.book.layout import OPEN
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import MAX_DEPTH
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.book.record import START
+from desdaemon.book.record import START, empty_squares
 
 Marks = npt.NDArray[np.uint8]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import have_leaf
 from desdaemon.book.games import sources
 from desdaemon.book.layout import HUMAN
 from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import levels_in_scale
+from desdaemon.book.record import have_leaf
 from desdaemon.protocol.rows import (
     BOOK_CONTENT,
     BOUNDS,

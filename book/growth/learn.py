@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.changes import Question
-from desdaemon.book.chunks import CHUNK_ROWS, empty_squares
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.editing.rounds import (
     CommandOutcome,
     GrowthCommand,
@@ -47,7 +47,7 @@ from desdaemon.book.layout import (
 from desdaemon.book.negamax import LayerOrder, layer_of, reach
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
 from desdaemon.book.readings import in_scale, readings
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import PositionEntry, empty_squares
 from desdaemon.protocol.othello.rules import final_score
 
 NO_LIMIT = 129

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, empty_squares, have_leaf
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.editing.rounds import CommandOutcome, GrowthCommand, Worker
 from desdaemon.book.errors import within
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import PositionEntry, empty_squares, have_leaf
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows, have_leaf
+from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows
 from desdaemon.book.editing.game_results import count, counts_without_games
 from desdaemon.book.games import new_games, played, results_merged
 from desdaemon.book.layout import EGAROUCID_LEVELS, HUMAN, NO_LEVEL
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.readings import in_scale
-from desdaemon.book.record import PositionEntry
+from desdaemon.book.record import PositionEntry, have_leaf
 
 CONFLICTS = 1000
 """Most conflicts that `Merged` lists."""

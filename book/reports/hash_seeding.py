@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import Words, address, empty_squares
+from desdaemon.book.chunks import Words, address
 from desdaemon.book.editing.rounds import Position
 from desdaemon.book.editing.shrink import root_row
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import MAX_LEVEL, NOT_IN_BOOK
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.record import empty_squares
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import KnownScore
 from desdaemon.protocol.othello.rules import MOST_MOVES

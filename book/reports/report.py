@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Words, address, empty_squares
+from desdaemon.book.chunks import CHUNK_ROWS, Words, address
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
-from desdaemon.book.record import START
+from desdaemon.book.record import START, empty_squares
 from desdaemon.protocol.othello.notation import discs_text
 
 from .exports import SPEC, kernels
