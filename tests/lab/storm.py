@@ -2,14 +2,15 @@
 
 It starts a daemon of its own in folders of its own, `peers` and `programs` as processes, and clients of the library
 that know every answer beforehand: also that to an argument of the wrong kind, and where a session has left that deletes
-a position. Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's memory
-and descriptors.
+a position. Each minute gives a row: the waits of the polite clients, wrong or missing answers, the least memory that
+the daemon had, and its descriptors.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import random
 import subprocess
@@ -40,6 +41,9 @@ _PROGRAMS_S = 1200.0
 _BUSY_S = 0.05
 _PAUSE_S = 0.02
 _LEAST_ROWS = 10
+_LOOK_S = 0.5
+"""Between two looks at the daemon's memory."""
+
 _GROWTH_MB = 4
 """What the daemon's memory may rise by in the second half of a storm: rows differ by some 2 MB when nothing fills."""
 _FILLED_MB, _FILL_S = 1, 120.0
@@ -64,6 +68,7 @@ class Minute(NamedTuple):
     wrong: int
     busy: int
     memory_mb: float
+    """The least in the minute."""
     descriptors: int
     clients: int
     after_s: float
@@ -351,7 +356,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
     sys.stdout.flush()
     at = (0, 0, 0, 0)
     while time.monotonic() < end:
-        await asyncio.sleep(min(60.0, max(0.1, end - time.monotonic())))
+        least_mb = await _least_memory_mb(daemon, min(60.0, max(0.1, end - time.monotonic())))
         status = await _status(daemon)
         if daemon.process.poll() is not None:
             polite._fault(f"the daemon ended with status {daemon.process.returncode}")
@@ -366,7 +371,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
                 polite.analyses[at[3] :],
                 wrong,
                 much,
-                platform.own_bytes(daemon.process.pid) / (1 << 20),
+                least_mb,
                 platform.open_files(daemon.process.pid),
                 int(status.get("clients", 0)),
                 time.monotonic() - began,
@@ -393,6 +398,17 @@ async def _status(daemon: BenchDaemon) -> Data:
         async with await AsyncClient.connect(daemon.ipc, timeout_s=_PATIENCE_S) as client:
             return await client.status()
     return {}
+
+
+async def _least_memory_mb(daemon: BenchDaemon, seconds: float) -> float:
+    """Wait, and return the least memory that the daemon had meanwhile, which is what it keeps. Bursts need some MB
+    more, and their holes in the heap go back each minute only.
+    """
+    least, end = math.inf, time.monotonic() + seconds
+    while (now := time.monotonic()) < end and daemon.process.poll() is None:
+        least = min(least, platform.own_bytes(daemon.process.pid) / (1 << 20))
+        await asyncio.sleep(min(_LOOK_S, end - now))
+    return least
 
 
 async def _tell_kept(daemon: BenchDaemon) -> None:
