@@ -14,9 +14,9 @@ blocks = [b"x" * size for _ in range(1000) for size in (60_000, 600)]
 pins = blocks[1::2]
 before = platform.own_bytes(os.getpid())
 del blocks
-held = before - platform.own_bytes(os.getpid())
+alone = before - platform.own_bytes(os.getpid())
 return_memory()
-print(held >> 20, before - platform.own_bytes(os.getpid()) >> 20)
+print(alone >> 20, before - platform.own_bytes(os.getpid()) >> 20)
 """
 """Frees 60 MB between blocks that stay."""
 
