@@ -303,8 +303,11 @@ class BrowserTab:
 
     async def close(self) -> None:
         """Close the tab, and remove its cookies and what it stored."""
-        # A page may store something as it is left, and that may be after it was closed.
+        # A page may store something as it is left, and that may be after it was closed. It clears its storage itself:
+        # what it stored a moment before may come to the browser after the browser's own clearing.
         await self.evaluate("void (Storage.prototype.setItem = () => {})")
+        with contextlib.suppress(RuntimeError):
+            await self.evaluate("localStorage.clear()")
         for origin in self._origins:
             await self.call("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
         await self.call("Network.clearBrowserCookies")
