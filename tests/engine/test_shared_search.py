@@ -204,7 +204,7 @@ def test_a_stop_ends_every_thread(weights: Weights) -> None:
 @pytest.mark.usefixtures("shared_low")
 def test_guests_join_and_leave_a_search(weights: Weights) -> None:
     """Threads that join a search that goes on, and are sent away, at any moment: the score is that of one thread."""
-    [board] = boards(97, 1, pick(21, 11))
+    [board] = boards(97, 1, pick(20, 11))
     truth = Searcher(hash_bits=16, weights=weights).search(*board, TO_THE_END).lines[0].score
     searcher = Searcher(guests=3, hash_bits=16, weights=weights)
     assert searcher.team is not None
