@@ -22,7 +22,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import openings
 from desdaemon.protocol.othello.notation import START, play_moves
 from desdaemon.protocol.spelling import plural
-from desdaemon.protocol.texts import decoded
+from desdaemon.protocol.texts import settings_text
 
 _GAMES = 1 << 10
 """Games read between two reports."""
@@ -145,10 +145,11 @@ def schedule(run: BookCommandRun) -> Result:
         content = schedules.RECIPES[name]
     else:
         path = run.path()
-        if not path.exists():
+        if not path.is_file():
             recipes = " ".join(schedules.RECIPES)
             raise BadInput(f"book schedule {quoted(name)}: no such file or recipe (recipes: {recipes})")
-        content = decoded(path.read_bytes(), name)
+        with path.open("rb") as file:
+            content = settings_text(file, name)
     try:
         steps = schedules.parse(content)
     except ValueError as error:

@@ -13,6 +13,7 @@ from desdaemon.book.errors import WriteFailed
 from desdaemon.book.growth.schedule import RECIPES
 from desdaemon.core.search.loader import EngineFailure
 from desdaemon.protocol.errors import MOST_COMPLAINTS
+from desdaemon.protocol.texts import MOST_SETTINGS
 
 pytestmark = [pytest.mark.needs("book.growth"), pytest.mark.needs("book.reports")]
 
@@ -143,6 +144,9 @@ def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> No
     path.write_text("learn 5 2 4 2 1\nlearn 70 2 4 2 1\n")
     assert "line 2" in dialogue.refused(f"book schedule {path}")
     assert all(name in dialogue.refused("book schedule nothing") for name in RECIPES)
+    assert "no such file" in dialogue.refused(f"book schedule {os.devnull}")
+    path.write_text("#" * MOST_SETTINGS + "\n")
+    assert "of at most 1 MiB" in dialogue.refused(f"book schedule {path}")
 
 
 def test_text_salvage_lines_and_problems_are_exported(dialogue: BookDialogue, tmp_path: Path) -> None:

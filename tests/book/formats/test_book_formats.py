@@ -1,6 +1,7 @@
 """Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
 
 import lzma
+import os
 import threading
 from pathlib import Path
 
@@ -22,6 +23,14 @@ from desdaemon.protocol.othello.rules import INVERSE_SYMMETRY, transform_move
 from desdaemon.protocol.system import platform
 
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
+
+
+@pytest.mark.posix
+def test_a_pipe_is_no_book(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (registry.load, registry.open_any):
+        with pytest.raises(Unreadable, match="expected a regular file"):
+            read(tmp_path / "pipe")
 
 
 def test_packed_text_is_read_like_plain_text(tmp_path: Path) -> None:
