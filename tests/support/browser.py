@@ -39,6 +39,8 @@ _SWITCHES = (
     "--hide-scrollbars",
     # Without tabs, whose sign of a loading page turns sixty times a second: half of the browser's time for a page.
     "--kiosk",
+    # The lists below the address line, which nobody sees, are pages that follow each page that is opened.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
     "--mute-audio",
     "--remote-debugging-port=0",
 )
