@@ -22,6 +22,9 @@ def unmarked(path: Path) -> list[str]:
     name, and do not say so. A file that imports a module of POSIX says so as a whole.
     """
     source = path.read_text("utf-8")
+    if not NEEDS.search(source) and not any(f"import {module}" in source for module in MODULES):
+        return []
+    lines = source.splitlines()
     tree = ast.parse(source)
     if any(isinstance(node, ast.Assign) and MARK in ast.unparse(node) for node in tree.body):
         return []
@@ -34,7 +37,7 @@ def unmarked(path: Path) -> list[str]:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             # The programs of children, as text.
             parts[node.targets[0].id] = node
-    texts = {name: ast.get_source_segment(source, node) or "" for name, node in parts.items()}
+    texts = {name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for name, node in parts.items()}
     names = {name: {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} for name, node in parts.items()}
     for name, node in parts.items():
         if isinstance(node, ast.FunctionDef):
