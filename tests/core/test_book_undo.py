@@ -52,7 +52,7 @@ COMMANDS = (
     "extend",
     "deepen 2",
     "correct",
-    "learn 7 9 9 9 1",
+    "learn 7 4 6 4 1",
     "recalculate-leaves 7 9 9 2",
     "schedule {steps}",
     "fix",
@@ -91,7 +91,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a grown book of our own, another one, and games."""
     folder = tmp_path_factory.mktemp("grown")
     (folder / "games.txt").write_text(f"{LINE[:24]}\nf5d6c3d3c4\n", encoding="utf-8")
-    (folder / "steps.txt").write_text("learn 7 9 9 9 1\nlearn 8 1 1 1 1\n", encoding="utf-8")
+    (folder / "steps.txt").write_text("learn 7 3 5 3 1\nlearn 8 1 1 1 1\n", encoding="utf-8")
     for seed, name in ((5, "native"), (6, "other")):
         lines = ("".join(map(referee.name, referee.random_moves(100 * seed + k, 4 + k % 5))) for k in range(40))
         (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")

@@ -430,7 +430,7 @@ def test_a_task_of_several_threads_takes_the_free_and_the_idle_ones() -> None:
 # Whatever comes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(1, 2),
     st.lists(st.lists(st.tuples(PURPOSES, st.integers(0, 2), st.integers(0, 5)), max_size=4), min_size=1, max_size=6),

@@ -98,18 +98,28 @@ def test_the_core_names_no_protocol_of_a_gui() -> None:
     assert not named
 
 
-@pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), (*SATELLITES, *LIBRARIES)], ids=" ".join)
+ALL = (*SATELLITES, *LIBRARIES)
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in SATELLITES), ALL], ids=" ".join)
 def test_the_core_runs_without_satellites(names: tuple[str, ...]) -> None:
-    said = run(names, "-q", "-l", "1", "--config", "none", typed="play f5\ngo\nhelp\noptions\nbook new 1 2\nquit\n")
+    typed = "play f5\ngo\nhelp\noptions\nbook new 1 2\nquit\n"
+    said = run(names, "-q", "-l", "1", "--config", "none", typed=typed, before=HELP)
     assert "plays" in said
     assert "internal error" not in said
+    helped = said.partition("plays")[0]
+    assert ("gtp" in helped) == ("guis" not in names)
+
+
+@pytest.mark.parametrize("names", [("book.explorer",), ("engine.people",), ("engine.reasons",), ALL], ids=" ".join)
+def test_requests_of_satellites_go_with_them(names: tuple[str, ...]) -> None:
     asked = "".join(json.dumps({"v": 1, "id": op, "op": op}) + "\n" for op in REQUESTS)
-    helped, found, answered = run(names, "-json", typed=asked, before=HELP).partition('{"')
-    replies = {reply["id"]: reply for line in (found + answered).splitlines() for reply in [json.loads(line)]}
+    replies = {
+        reply["id"]: reply for line in run(names, "-json", typed=asked).splitlines() for reply in [json.loads(line)]
+    }
     offered = replies["hello"]["data"]["ops"]
     assert ("games.get" in offered) == ("book.explorer" not in names)
     assert ("people.get" in offered) == ("engine.people" not in names)
-    assert ("gtp" in helped) == ("guis" not in names)
     assert ("explain" in offered) == ("engine.reasons" not in names)
     unknown = {op for op, reply in replies.items() if reply.get("error", {}).get("code") == "unknown_op"}
     assert unknown == set(REQUESTS) - set(offered)

@@ -33,7 +33,7 @@ def spoilt(cases: int) -> None:
 # Windows waits for sockets alone by `select`.
 @pytest.mark.posix
 def test_spoilt_files_of_every_format_are_read_or_refused() -> None:
-    spoilt(10)
+    spoilt(5)
 
 
 @pytest.mark.needs("book.edax")

@@ -130,7 +130,7 @@ def begin(path: Path, command: str, depth: int) -> None:
 def test_a_killed_command_goes_on_to_the_same_bytes(command: str, kills: int, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed.book", tmp_path / "whole.book"
     for path in (killed, whole):
-        begin(path, command, 8 if kills > 3 else 7)
+        begin(path, command, 8 if kills > 3 else 6)
     reports = 0
 
     def on_progress(report: CommandProgress) -> bool:

@@ -607,7 +607,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     create_store(path, small_book()).close()
     rng = random.Random(2)
     acknowledged = 0
-    for _ in range(15):
+    for _ in range(8):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(SUPPORT)], stdout=subprocess.PIPE, text=True
         )

@@ -97,12 +97,12 @@ def agree(book: Book, least: int) -> set[Umigame]:
 @pytest.mark.parametrize("rule", list(Rule))
 def test_numbers_are_the_least_of_all_strategies(rule: Rule) -> None:
     found, passes = set(), 0
-    for seed in range(4):
+    for seed in range(2):
         book = late_book(seed, rule)
         for least in (0, 3):
             found |= agree(book, least)
         passes += sum(not book.table.moves(p, o) and bool(book.table.moves(o, p)) for p, o, *_ in contents(book))
-    assert passes > 20
+    assert passes > 10
     assert len({max(numbers) for numbers in found}) > 3
     book = small_book(depth=5)
     spread(book, 4)
