@@ -84,9 +84,9 @@ def format_by_content(path: Path) -> str:
     Raises `Unreadable` if it cannot be opened or is no book.
     """
     platform.bring_back(str(path))
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if path.exists() and not path.is_file():
         # A pipe would be waited for, and what was read of it is gone.
-        raise Unreadable(path, None, "expected a regular file")
+        raise Unreadable(path, None, "Is a directory" if path.is_dir() else "expected a regular file")
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)

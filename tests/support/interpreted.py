@@ -173,15 +173,19 @@ class _Regions:
         return place >= 0 and address + size <= ends[place]
 
 
+_ANY_ADDRESS = [1 << 16], [1 << 64]
+"""The address space without its beginning, where no system maps anything."""
+
+
 def _read_mappings() -> tuple[list[int], list[int]]:
-    """Return the mapped ranges of addresses; the whole address space if the system does not list them."""
+    """Return the mapped ranges of addresses; `_ANY_ADDRESS` if the system does not list them."""
     # Under Wine the file is there, and is that of its server.
     if sys.platform == "win32":
-        return [0], [1 << 64]
+        return _ANY_ADDRESS
     try:
         lines = Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
-        return [0], [1 << 64]
+        return _ANY_ADDRESS
     starts: list[int] = []
     ends: list[int] = []
     for line in lines:
