@@ -46,13 +46,19 @@ xboard.thinking_line(8, opposite(line().score), 1.0, 9, ())
 """
 
 
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The type checker as a user's program meets it. What one test has had analysed the next one finds."""
+    cache = tmp_path_factory.mktemp("types")
+    return [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}"]
+
+
 @pytest.mark.compiled
-def test_the_type_checker_refuses_misuse(tmp_path: Path) -> None:
+def test_the_type_checker_refuses_misuse(mypy: list[str], tmp_path: Path) -> None:
     misuse, use = tmp_path / "misuse.py", tmp_path / "use.py"
     misuse.write_text(HEAD + "".join(f"{code}\n" for code in MISUSE))
     use.write_text(HEAD + USE)
-    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-error-summary", "--hide-error-context"]
-    command += ["--disable-error-code=empty-body", f"--cache-dir={tmp_path / 'cache'}", "--config-file="]
+    command = [*mypy, "--no-error-summary", "--hide-error-context", "--disable-error-code=empty-body"]
     found = subprocess.run([*command, misuse, use], capture_output=True, text=True, check=False, cwd=CHECKOUT)
     complaints = found.stdout.splitlines()
     assert not found.stderr
@@ -98,10 +104,9 @@ def programs_of_users(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.compiled
-def test_programs_of_users_pass_mypy(programs_of_users: list[Path]) -> None:
+def test_programs_of_users_pass_mypy(mypy: list[str], programs_of_users: list[Path]) -> None:
     folder = programs_of_users[0].parent
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={folder / 'cache'}"]
-    checked = subprocess.run([*command, *programs_of_users], capture_output=True, text=True, check=False, cwd=folder)
+    checked = subprocess.run([*mypy, *programs_of_users], capture_output=True, text=True, check=False, cwd=folder)
     assert [line for line in checked.stdout.splitlines() if "error:" in line] == [
         'mistaken.py:1: error: Module "desdaemon" has no attribute "Bord"; maybe "Board"?  [attr-defined]'
     ]
