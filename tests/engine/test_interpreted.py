@@ -138,23 +138,39 @@ def test_interpreted_kernels_answer_as_compiled_ones_do() -> None:
     assert found[0][1] == found[1][1]
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("exports", [spec.exports for spec in specs()])
-def test_the_digest_covers_what_the_compiler_imports(exports: str) -> None:
-    """What the compiling process has loaded of ours, but for packages above, files, logs and the child's helper."""
+_EXPORTS = [spec.exports for spec in specs()]
+
+
+@pytest.fixture(scope="module")
+def imported() -> dict[str, list[list[str]]]:
+    """The files that are loaded to compile each library, and those that its digest covers; by a child that keeps the
+    compiler's own libraries, and loads what is ours anew for each.
+    """
     code = IMPORT + (
         "import importlib, json\n"
-        "from desdaemon.engine.compiler import jit\n"
-        f"spec = importlib.import_module({exports!r}).SPEC\n"
-        "for module in spec.modules: importlib.import_module(module)\n"
-        "files = [module.__file__ for name, module in sys.modules.items() if name.startswith('desdaemon.')]\n"
-        "print(json.dumps(sorted(str(file) for file in files)))\n"
-        "from desdaemon.engine.compiler import library\n"
-        "print(json.dumps(sorted(map(str, library.imported_sources([*spec.modules, jit.__name__])))))\n"
+        "found = {}\n"
+        f"for exports in {_EXPORTS!r}:\n"
+        "    for name in [name for name in sys.modules if name.startswith('desdaemon.')]: del sys.modules[name]\n"
+        "    jit = importlib.import_module('desdaemon.engine.compiler.jit')\n"
+        "    spec = importlib.import_module(exports).SPEC\n"
+        "    for module in spec.modules: importlib.import_module(module)\n"
+        "    files = [module.__file__ for name, module in sys.modules.items() if name.startswith('desdaemon.')]\n"
+        "    library = importlib.import_module('desdaemon.engine.compiler.library')\n"
+        "    covered = library.imported_sources([*spec.modules, jit.__name__])\n"
+        "    found[exports] = [list(map(str, files)), list(map(str, covered))]\n"
+        "print(json.dumps(found))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    loaded, covered = (set(json.loads(line)) for line in done.stdout.splitlines())
+    found: dict[str, list[list[str]]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("exports", _EXPORTS)
+def test_the_digest_covers_what_the_compiler_imports(exports: str, imported: dict[str, list[list[str]]]) -> None:
+    """What the compiling process has loaded of ours, but for packages above, files, logs and the child's helper."""
+    loaded, covered = map(set, imported[exports])
     others = ("__init__.py", "exports.py", "passes.py", "library.py", "notice.py")
     deciding = {file for file in loaded if not file.endswith(others) and "system" not in Path(file).parts}
     assert deciding
