@@ -46,7 +46,7 @@ def test_perft_is_the_same_on_a_processor_without_vectors() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4), st.sampled_from([1, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_perft_agrees_with_the_referee(seed: int, plies: int, depth: int, mode: int) -> None:
     cells = referee.random_position(seed, plies)
     assert perft(*referee.to_bits(cells), depth, mode) == referee.perft(cells, depth, mode)
@@ -70,12 +70,12 @@ def test_threads_do_not_change_a_count(mode: int) -> None:
 
 @pytest.mark.parametrize("definition", [1, 2, 3])
 def test_positions_of_the_opening_are_the_known_ones(definition: int) -> None:
-    assert [count_positions(depth, definition) for depth in range(11)] == POSITIONS[definition]
+    assert [count_positions(depth, definition) for depth in range(10)] == POSITIONS[definition][:10]
 
 
 def test_positions_agree_with_the_referee() -> None:
     for definition in (1, 2, 3):
-        assert referee.count_positions(6, definition) == POSITIONS[definition][6]
+        assert referee.count_positions(5, definition) == POSITIONS[definition][5]
 
 
 @pytest.mark.parametrize(

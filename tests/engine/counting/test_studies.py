@@ -101,17 +101,18 @@ def test_no_short_game_is_drawn() -> None:
 
 def test_games_on_a_given_shape_are_all_found() -> None:
     """From the known shapes of games that end early: each line on it, walked by hand, is found, and no other."""
-    for text in ("f5f4g3e6c4b3b4g4b2a2h4b5b6c2f7g8d6a4d7b7", "f5f4g3e6c4b3b4g4b2a2h4b5b6a4f7g8d6c2d7b7"):
-        line = parse_moves(text)
-        position = after(line)
-        shape = position.player | position.opponent
-        found = studies.drawn_games([studies.canonical(shape)])
-        assert line in found
-        assert len({tuple(game) for game in found}) == len(found)
-        for game in found:
-            final = after(game)
-            assert final.over
-            assert final.black.bit_count() == final.white.bit_count() == 12
+    lines = [
+        parse_moves(text)
+        for text in ("f5f4g3e6c4b3b4g4b2a2h4b5b6c2f7g8d6a4d7b7", "f5f4g3e6c4b3b4g4b2a2h4b5b6a4f7g8d6c2d7b7")
+    ]
+    [shape] = {studies.canonical(final.player | final.opponent) for final in map(after, lines)}
+    found = studies.drawn_games([shape])
+    assert all(line in found for line in lines)
+    assert len({tuple(game) for game in found}) == len(found)
+    for game in found:
+        final = after(game)
+        assert final.over
+        assert final.black.bit_count() == final.white.bit_count() == 12
 
 
 @pytest.mark.slow
