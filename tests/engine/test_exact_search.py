@@ -51,12 +51,12 @@ def check(board: judge.Board, result: Result) -> None:
 
 
 def test_scores_and_lines_are_those_of_the_referee(searcher: Searcher) -> None:
-    for board in [*judge.positions(1, 500, range(11)), *judge.strewn(10, 500, range(11))]:
+    for board in [*judge.positions(1, 200, range(11)), *judge.strewn(10, 200, range(11))]:
         check(board, searcher.search(*board, TO_THE_END))
 
 
 def test_longer_endgames_have_the_known_scores(searcher: Searcher) -> None:
-    for board in [*judge.positions(2, 15, range(11, 14)), *judge.positions(13, 2, [14, 15])]:
+    for board in [*judge.positions(2, 9, range(11, 14)), *judge.positions(13, 1, [14])]:
         check(board, searcher.search(*board, TO_THE_END))
 
 
@@ -116,7 +116,7 @@ def check_window(board: judge.Board, result: Result, alpha: int, beta: int, exac
 
 def test_windows_give_bounds_of_the_score(searcher: Searcher) -> None:
     rng = random.Random(3)
-    for board in [*judge.positions(4, 300, range(1, 12)), *judge.strewn(11, 200, range(1, 12))]:
+    for board in [*judge.positions(4, 150, range(1, 12)), *judge.strewn(11, 100, range(1, 12))]:
         if judge.over(board):
             continue
         exact = judge.solve(*board)
@@ -142,7 +142,7 @@ def test_all_moves_have_their_exact_scores(searcher: Searcher) -> None:
 
 def test_a_search_keeps_to_the_allowed_moves(searcher: Searcher) -> None:
     rng = random.Random(7)
-    for board in judge.positions(8, 300, range(1, 11)):
+    for board in judge.positions(8, 150, range(1, 11)):
         scores = judge.score_of_moves(board)
         if not scores:
             continue
@@ -158,7 +158,7 @@ def test_a_search_keeps_to_the_allowed_moves(searcher: Searcher) -> None:
 def test_the_score_of_some_moves_is_not_that_of_the_position(searcher: Searcher) -> None:
     """It would be met again in the search of the position before, where both are the images that are searched."""
     searches = 0
-    for board in judge.positions(12, 300, [10, 11]):
+    for board in judge.positions(12, 200, [10, 11]):
         board = judge.canonical(board)
         before = searches
         for move in judge.squares(judge.moves(*board)):
@@ -183,14 +183,14 @@ def test_selective_results_are_not_taken_for_exact_ones(
     wild = Searcher(hash_bits=18, weights=Weights.load(tmp_path / "wild.weights"))
     switch_off(searcher, 1)
     wrong = 0
-    for board in judge.positions(14, 30, [16]):
+    for board in judge.positions(14, 16, [16]):
         if judge.over(board):
             continue
         exact = searcher.search(*board, TO_THE_END).lines[0].score
         wild.clear()
         wrong += wild.search(*board, Limits(60, Selectivity(73))).lines[0].score != exact
         assert wild.search(*board, TO_THE_END).lines[0].score == exact
-    assert wrong > 10
+    assert wrong > 5
 
 
 def test_a_search_without_an_allowed_move_is_refused(searcher: Searcher) -> None:

@@ -160,7 +160,7 @@ def test_null_windows_to_the_end_are_right(inner: Library, searcher: Searcher) -
     """Fail-soft: a score above alpha is a lower bound, any other an upper bound."""
     rng = random.Random(13)
     context = prepared(searcher)
-    for board in [*judge.positions(14, 500, range(12)), *judge.strewn(19, 500, range(12))]:
+    for board in [*judge.positions(14, 200, range(12)), *judge.strewn(19, 200, range(12))]:
         exact = judge.solve(*board)
         for alpha in (rng.randint(-64, 63), exact - 1, exact):
             if not -64 <= alpha <= 63:
@@ -288,7 +288,7 @@ def test_instances_of_a_class_are_images_of_each_other() -> None:
 
 
 def test_the_evaluation_equals_one_from_scratch(searcher_by_lot: Searcher, slow: Slow) -> None:
-    for player, opponent in [*games(15, 4), *scattered(16, 100)]:
+    for player, opponent in [*games(15, 2), *scattered(16, 40)]:
         if judge.empties((player, opponent)) <= 60:
             assert searcher_by_lot.evaluate(player, opponent) * 128 == slow.score(player, opponent)
 
@@ -303,7 +303,7 @@ def test_an_evaluation_needs_no_canonical_image(inner: Library, searcher_by_lot:
 def test_the_network_equals_one_from_scratch(searcher_of_network: Searcher, network_by_lot: Network) -> None:
     slow = SlowNetwork(network_by_lot)
     seen = set()
-    for player, opponent in [*games(15, 4), *scattered(16, 60)]:
+    for player, opponent in [*games(15, 2), *scattered(16, 20)]:
         found = searcher_of_network.evaluate(player, opponent) * 128
         assert found == slow.score(player, opponent)
         seen.add(found)
@@ -317,7 +317,7 @@ def test_the_network_is_right_for_both_sides(
     slow = SlowNetwork(network_by_lot)
     context = searcher_of_network._contexts[0].address
     memory = Block(4096)
-    for board in list(games(19, 3))[::5]:
+    for board in list(games(19, 2))[::7]:
         for side, (black, white) in enumerate((board, board[::-1])):
             inner.probe_features(black, white, memory.address)
             discs = inner.probe_evaluate(context, memory.address, side, judge.empties(board))

@@ -40,7 +40,7 @@ def positions(people: HumanPolicy) -> list[tuple[int, int]]:
 
 
 def test_every_legal_move_has_a_chance(people: HumanPolicy, positions: list[tuple[int, int]]) -> None:
-    for player, opponent in positions:
+    for player, opponent in positions[::4]:
         for rating in RATINGS:
             chances = people.probabilities(player, opponent, rating)
             assert sum(1 << move for move in chances) == rules.legal_moves(player, opponent)
