@@ -316,7 +316,7 @@ def test_a_program_whose_output_nobody_reads_hears_ctrl_c(tmp_path: Path) -> Non
         await let_in(reader, writer)
         # More than a program that waits would take in: 12 MB.
         for _ in range(100):
-            writer.write(b"bob: %s\r\n" % (b"hello " * 100) * 200)
+            writer.write(b"bob: %s\r\n" % (b"hello " * 1000) * 20)
             await writer.drain()
         told.set()
 
