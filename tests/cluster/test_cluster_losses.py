@@ -105,7 +105,7 @@ def test_a_file_of_problems_that_was_not_solved_to_its_end_is_no_success(cluster
 def test_a_short_problem_does_not_wait_for_the_long_one_after_it(cluster: Cluster, tmp_path: Path) -> None:
     """The fourth problem keeps the only worker for a while, and the two after it reach it together."""
     cluster.add("one")
-    problems = [position_of(seed, plies) for seed, plies in ((1, 54), (2, 54), (3, 54), (4, 38), (5, 54), (6, 4))]
+    problems = [position_of(seed, plies) for seed, plies in ((1, 54), (2, 54), (3, 54), (4, 40), (5, 54), (6, 4))]
     file = tmp_path / "problems.obf"
     file.write_text("".join(f"{board_text(position)};\n" for position in problems))
     owner = Owner(cluster, "-solve", str(file), "-level", "60")
