@@ -13,7 +13,11 @@ from desdaemon.engine.training import cli, store
 from desdaemon.engine.training.labelling import campaign
 from desdaemon.protocol.othello.notation import square_text
 
-PROGRAM = IMPORT + "from desdaemon.cli.main import program; program()"
+# At idle priority it would wait for all other tests.
+PROGRAM = IMPORT + (
+    "from desdaemon.engine.training.labelling import campaign; campaign.platform.lower_process = lambda niceness: None\n"
+    "from desdaemon.cli.main import program; program()"
+)
 
 
 @pytest.fixture(scope="module")
