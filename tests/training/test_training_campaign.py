@@ -15,7 +15,8 @@ from desdaemon.protocol.othello.notation import square_text
 
 # At idle priority it would wait for all other tests.
 PROGRAM = IMPORT + (
-    "from desdaemon.engine.training.labelling import campaign; campaign.platform.lower_process = lambda niceness: None\n"
+    "from desdaemon.engine.training.labelling import campaign\n"
+    "campaign.platform.lower_process = lambda niceness: None\n"
     "from desdaemon.cli.main import program; program()"
 )
 
