@@ -73,7 +73,7 @@ def test_the_list_of_opponents_says_of_which_scale_a_rating_is(visit: Visit) -> 
 
 
 def test_the_engine_sets_traps_at_the_price_that_is_set(visit: Visit) -> None:
-    boards = [board for board in judge.positions(49, 8, (6, 7, 8)) if judge.moves(*board)]
+    boards = [board for board in judge.positions(49, 4, (6, 7, 8)) if judge.moves(*board)]
     seen = "document.querySelector('#lesson-form [data-set=contempt]').checkVisibility()"
 
     async def talk(tab: BrowserTab) -> None:
@@ -103,7 +103,7 @@ def test_the_engine_sets_traps_at_the_price_that_is_set(visit: Visit) -> None:
 
 def test_an_opponent_keeps_the_game_close(visit: Visit) -> None:
     """It plays moves after which the game is the most even, whoever is ahead."""
-    boards = [board for board in judge.positions(49, 12, (6, 7, 8)) if judge.moves(*board).bit_count() > 1]
+    boards = [board for board in judge.positions(49, 6, (6, 7, 8)) if judge.moves(*board).bit_count() > 1]
 
     async def talk(tab: BrowserTab) -> None:
         await tab.click("#play-game")
