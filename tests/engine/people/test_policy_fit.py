@@ -165,6 +165,14 @@ def fitted(games: Games) -> tuple[Choices, Openings, Fit]:
     return found, openings, fit
 
 
+@pytest.fixture
+def quickly_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of the policy are as large as they come: how small is no question here."""
+    compress = lzma.compress
+    monkeypatch.setattr(lzma, "compress", lambda content, preset: compress(content, preset=0))
+
+
+@pytest.mark.usefixtures("quickly_packed")
 def test_the_policy_computes_what_was_fitted(games: Games, tmp_path: Path) -> None:
     found, openings, fit = fitted(games)
     path = tmp_path / "policy.xz"
@@ -224,6 +232,7 @@ def test_a_fit_learns_a_preference_that_people_have(games: Games) -> None:
     assert fit.chances(held)[picks].mean() > before + 0.3
 
 
+@pytest.mark.usefixtures("quickly_packed")
 def test_the_stage_writes_the_same_file_from_the_same_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for year in range(2000, 2004):
         base(tmp_path, year, 10, random.Random(year))
