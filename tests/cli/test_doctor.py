@@ -46,6 +46,13 @@ def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Finding]
     return done.returncode, {found.check: found for found in findings}
 
 
+def here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Finding]]:
+    """The same in this process, without what is compiled or searched."""
+    status = command.main(["--quick", "--json", *arguments])
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return status, {found["check"]: Finding(**found) for found in report["findings"]}
+
+
 @pytest.fixture
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No daemon and no configuration of the user's."""
@@ -143,18 +150,18 @@ def test_the_configured_files_are_looked_at(apart: Path) -> None:
     assert states & {WARNING, FAULT}
 
 
-def test_a_taken_port_is_reported(apart: Path) -> None:
+def test_a_taken_port_is_reported(apart: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         endpoint = f"tcp://127.0.0.1:{other.getsockname()[1]}"
-        status, found = doctor("--quick", "--bind", endpoint)
+        status, found = here(capsys, "--bind", endpoint)
         assert status == 1
         assert found["port"].state == FAULT
         assert endpoint in found["port"].text
-    status, found = doctor("--quick", "--bind", "tcp://127.0.0.1:0")
+    status, found = here(capsys, "--bind", "tcp://127.0.0.1:0")
     assert status == 0
-    status, found = doctor("--quick", "--bind", "udp://nonsense")
+    status, found = here(capsys, "--bind", "udp://nonsense")
     assert status == 1
 
 
