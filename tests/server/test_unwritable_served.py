@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import IMPORT
 from served import Peer, line_of, serving
 from test_book_unwritable import fill, mounted
 from waits import until
@@ -124,19 +125,35 @@ def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path
             reader.final("book.store", {"moves": "f5f6"})
 
 
-@pytest.mark.posix
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from desdaemon.book.formats import registry
+from desdaemon.cli.main import program
+
+def slowly(path, of=registry.format_by_content):
+    while not path.with_name("go").exists():
+        time.sleep(0.01)
+    return of(path)
+
+registry.format_by_content = slowly
+program()
+"""
+"""A daemon that opens a book once a file beside it says so."""
+
+
 def test_status_answers_while_the_book_is_opened(tmp_path: Path) -> None:
-    fifo = tmp_path / "slow.book"
-    os.mkfifo(fifo)
-    with serving(tmp_path, "-book-file", str(fifo)) as served, Peer(served.ipc) as peer:
+    book = tmp_path / "slow.book"
+    book.write_bytes(b"no book at all")
+    held = (sys.executable, "-c", IMPORT + SLOWLY)
+    with serving(tmp_path, "-book-file", str(book), program=held) as served, Peer(served.ipc) as peer:
         status = peer.final("status")
         assert status["book"]["state"] == "opening"
         assert (status["book"]["path"], status["book"]["writable"]) == ("slow.book", False)
         assert set(status["book"]["opening"]) == {"phase", "done", "total"}
         waiting = peer.request("book.get", {"moves": "f5"})
         assert peer.final("ping") == {}
-        with fifo.open("wb") as stream:
-            stream.write(b"no book at all")
+        book.with_name("go").touch()
         assert peer.replies(waiting)[-1]["data"] == {"found": False}
         until(lambda: peer.final("status")["book"]["state"] == "failed")
         status = peer.final("status")
