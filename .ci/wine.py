@@ -227,7 +227,7 @@ def prefix(wine: Wine) -> None:
 
 
 def starts(wine: Wine) -> None:
-    """How long the first start after unpacking and later ones take, with a first hint, while Wine runs as Windows would."""
+    """How long the first start after unpacking and later ones take, with a first hint, while Wine runs already."""
     with wine.started(["wine", "cmd"]):
         for number in range(1, 4):
             begun = time.monotonic()

@@ -17,7 +17,9 @@ else:
             from desdaemon import api
             from desdaemon.protocol import satellites
 
-            exports = {key: place for satellite in satellites.present() for key, place in satellite.exports.items()}
+            exports = {
+                key: place for satellite in satellites.present("exports") for key, place in satellite.exports.items()
+            }
             return satellites.load(exports[name]) if name in exports else getattr(api, name)
         if name == "__version__":
             from desdaemon.protocol import version

@@ -11,47 +11,53 @@ from typing import Any
 
 from desdaemon.protocol.rows import Satellite, load
 
-SATELLITES = (
-    "clients.web",
-    "clients.analysis",
-    "clients.match",
-    "book.bench",
-    "book.edax",
-    "book.egaroucid",
-    "book.explorer",
-    "book.growth",
-    "book.judge",
-    "book.packed",
-    "book.reports",
-    "book.site",
-    "book.umigame",
-    "engine.people",
-    "engine.reasons",
-    "guis",
-    "clients.bot",
-    "clients.ggs",
-    "cluster",
-    "batches",
-    "engine.training",
-    "engine.counting",
-    "engine.bench",
-    "clients.bench",
-    "clients.mcp",
-    "clients.http_api",
-    "clients.gamefiles",
-    "extras",
-)
-"""The packages of satellites, below `desdaemon`. Each has a module ``rows``, whose ``SATELLITE`` is a `Satellite`."""
+SATELLITES = {
+    "clients.web": "sub_commands",
+    "clients.analysis": "sub_commands",
+    "clients.match": "sub_commands",
+    "book.bench": "sub_commands",
+    "book.edax": "book_formats libraries",
+    "book.egaroucid": "book_formats libraries",
+    "book.explorer": "sub_commands options commands operations features shapes exports",
+    "book.growth": "book_commands libraries",
+    "book.judge": "sub_commands",
+    "book.packed": "book_formats libraries",
+    "book.reports": "book_commands libraries",
+    "book.site": "sub_commands",
+    "book.umigame": "features book_commands",
+    "engine.people": "options operations features shapes choosers",
+    "engine.reasons": "commands operations features shapes exports",
+    "guis": "options protocols",
+    "clients.bot": "sub_commands",
+    "clients.ggs": "sub_commands switches",
+    "cluster": "sub_commands options features searchers",
+    "batches": "operations features shapes daemon_parts",
+    "engine.training": "sub_commands",
+    "engine.counting": "sub_commands commands switches libraries",
+    "engine.bench": "sub_commands",
+    "clients.bench": "sub_commands",
+    "clients.mcp": "sub_commands",
+    "clients.http_api": "web_parts",
+    "clients.gamefiles": "commands switches opening_lists game_formats",
+    "extras": "sub_commands",
+}
+"""The packages of satellites, below `desdaemon`, each with the kinds of rows that it brings, which are fields of
+`Satellite`: a start imports those alone whose kinds it asks for. Each has a module ``rows``, whose ``SATELLITE`` is a
+`Satellite`.
+"""
 
 LIBRARIES = ("clients.pages", "clients.programs")
 """Packages that satellites share and the core does not know. They bring no rows."""
 
 
 @cache
-def present() -> tuple[Satellite, ...]:
-    """Return the rows of the satellites that are installed."""
+def present(kind: str) -> tuple[Satellite, ...]:
+    """Return the rows of the satellites that are installed and bring some of a kind: of a field of `Satellite`."""
+    assert kind in Satellite._fields
     found = []
-    for name in SATELLITES:
+    for name, kinds in SATELLITES.items():
+        if kind not in kinds.split():
+            continue
         module = f"desdaemon.{name}.rows"
         try:
             # Unlike importlib's function, this one is seen by `python -X importtime`.

@@ -44,7 +44,7 @@ TEXT = "text"
 _TEXT = BookFormat(
     TEXT, (".txt", ".txt.xz"), b"", "desdaemon.book.formats.text:read", "desdaemon.book.formats.text:write", frozenset()
 )
-FORMATS = {kind.name: kind for kind in (*(kind for one in present() for kind in one.book_formats), _TEXT)}
+FORMATS = {kind.name: kind for kind in (*(kind for one in present("book_formats") for kind in one.book_formats), _TEXT)}
 """The formats other than our own by name: those of satellites, then Edax's text, which ships with the program."""
 
 _HEAD = 1 << 16

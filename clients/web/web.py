@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> int:
 
 def _parts() -> list[WebPart]:
     """Return what satellites add to the gateway."""
-    return [row for satellite in satellites.present() for row in satellite.web_parts]
+    return [row for satellite in satellites.present("web_parts") for row in satellite.web_parts]
 
 
 async def _serve(

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
-from desdaemon.protocol.commands.options import OPTIONS, find_option
-from desdaemon.protocol.commands.sub_commands import SWITCHES, near_sub_command
+from desdaemon.protocol.commands.options import OPTIONS, SWITCHES, find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Switch
 from desdaemon.protocol.spelling import did_you_mean, nearest
@@ -162,7 +161,12 @@ def _unknown(argument: str, name: str) -> str:
     """Return the message about an unknown argument, with the most similar name."""
     names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, *_SWITCHES, "edax", "zmq"]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
-    near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
+    near = ""
+    if not dashes:
+        from desdaemon.protocol.commands.sub_commands import near_sub_command
+
+        near = near_sub_command(name)
+    near = near or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"
     what = "is not an option" if dashes else "is neither a program nor an option"
     return f"{quoted(argument)} {what}: {meant}"

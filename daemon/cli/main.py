@@ -14,8 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
-from desdaemon.protocol.commands.options import whole_number
-from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS, SWITCHES, find_sub_command
+from desdaemon.protocol.commands.options import SWITCHES, whole_number
 from desdaemon.protocol.errors import BadInput, lacking, not_installed
 from desdaemon.protocol.rows import SubCommand, load
 from desdaemon.protocol.system import interpreter, logs, platform
@@ -124,7 +123,11 @@ def _prepare_streams() -> None:
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:
-    command = find_sub_command(arguments)
+    command = None
+    if arguments and not arguments[0].startswith("-"):
+        from desdaemon.protocol.commands.sub_commands import find_sub_command
+
+        command = find_sub_command(arguments)
     if not interpreter.has_global_lock() and not (command and command.checks):
         return _refuse(interpreter.WITHOUT_LOCK, UNUSABLE)
     if command:
@@ -213,6 +216,7 @@ def _help(topic: str) -> int:
     status; raises `UsageError` if there are none.
     """
     from desdaemon.dialogue.commands.help import topic as pages
+    from desdaemon.protocol.commands.sub_commands import find_sub_command
 
     command = find_sub_command(topic.split())
     if command and topic == command.name:
@@ -265,6 +269,7 @@ def usage() -> HelpPage:
     """Return the part of ``--help`` before the options."""
     from desdaemon.dialogue.commands.help import HelpEntry
     from desdaemon.dialogue.configuration import shown_path
+    from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
     page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]

@@ -193,7 +193,7 @@ class ServerMetrics:
         family("problems", "gauge", "What does not work; status says what.", [("", len(status["problems"]))])
         family("book_positions", "gauge", "Positions of the book.", [("", book["positions"])])
         family("book_writable", "gauge", "1 where the book's file takes changes.", [("", book["writable"])])
-        for part in (part for satellite in satellites.present() for part in satellite.daemon_parts):
+        for part in (part for satellite in satellites.present("daemon_parts") for part in satellite.daemon_parts):
             numbers = status.get(part.name, {})
             for name, help in part.gauges.items():
                 family(f"{part.name}_{name}", "gauge", help, [("", numbers.get(name, 0))])

@@ -61,7 +61,7 @@ class Solver(Protocol):
         """
 
 
-_ROWS = [(row.option.key, row) for satellite in satellites.present() for row in satellite.searchers]
+_ROWS = [(row.option.key, row) for satellite in satellites.present("searchers") for row in satellite.searchers]
 
 
 def searchers(settings: SessionSettings) -> Searchers | None:

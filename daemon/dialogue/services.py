@@ -79,7 +79,7 @@ def build_services(
     )
     hidden = names_of_folders(data_folder, folders.data(), *map(os.path.dirname, settings.files()))
     texts = TextSessions(settings, analyses.helpers, books, health, data_folder, hidden)
-    made = {part.name: part.make for satellite in satellites.present() for part in satellite.daemon_parts}
+    made = {part.name: part.make for satellite in satellites.present("daemon_parts") for part in satellite.daemon_parts}
     if data_folder:
         own = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, JOBS_FOLDER, *made)]  # noqa: PTH118
         books.files.reserved = tuple(Path(name) for name in (*own, settings.eval_file) if name)

@@ -500,7 +500,7 @@ class Session:
     @property
     def chooser(self) -> Chooser | None:
         """Who chooses the engine's moves instead of book and search; None if they do."""
-        rows = (row for satellite in satellites.present() for row in satellite.choosers)
+        rows = (row for satellite in satellites.present("choosers") for row in satellite.choosers)
         return next((row for row in rows if self.settings.value(row.option, object)), None)
 
     def _chosen(self, position: Position) -> int | None:

@@ -23,7 +23,7 @@ LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports", "desdaemon.bo
 
 def specs() -> list[Spec]:
     """Return the definitions of all libraries."""
-    names = (*LIBRARIES, *(name for satellite in present() for name in satellite.libraries))
+    names = (*LIBRARIES, *(name for satellite in present("libraries") for name in satellite.libraries))
     return [importlib.import_module(name).SPEC for name in names]
 
 

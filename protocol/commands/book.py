@@ -48,7 +48,9 @@ _PACKED = "the book is packed"
 
 _LEVEL_OF_FILE = number("level", 1, 60, "Level of its scores, if the file has none.", 1)
 
-_ENDINGS = [ending for one in satellites.present() for kind in one.book_formats for ending in kind.endings]
+_ENDINGS = [
+    ending for one in satellites.present("book_formats") for kind in one.book_formats for ending in kind.endings
+]
 _NAMES = ", ".join((*_ENDINGS, ".txt", ".txt.xz"))
 
 BOOK_COMMANDS = (
@@ -370,7 +372,7 @@ BOOK_COMMANDS = (
         handler=f"{_CHANGING}:run_delete",
         results=SHRUNK,
     ),
-    *(command for one in satellites.present() if one.book_commands for command in load(one.book_commands)),
+    *(command for one in satellites.present("book_commands") for command in load(one.book_commands)),
 )
 
 BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name, *command.aliases)}

@@ -176,8 +176,11 @@ OPTIONS = (
     _idle("ggs-password", "text", "With -ggs: the password there, only in an option file; else you are asked for it."),
     _idle("ggs-port", "text", "With -ggs: the port, 5000 unless given."),
     _idle("ggs-open", "bool", "With -ggs: accept unrated matches."),
-    *(option for satellite in satellites.present() for option in satellite.options),
+    *(option for satellite in satellites.present("options") for option in satellite.options),
 )
+
+SWITCHES = tuple(switch for satellite in satellites.present("switches") for switch in satellite.switches)
+"""Words of the command line that begin something else than a dialogue."""
 
 STARTING = ("ui-log-file", "game-file", "search-log-file")
 """Options that open a file at the start: they can be set only on the command line or in an option file."""

@@ -1,6 +1,6 @@
 """The table of sub-commands, which the command line, its help, the man page, the completions and the tests share.
 
-It is read at every start, so it imports nothing heavy: a sub-command's own module is imported when it runs.
+It imports nothing heavy: a sub-command's own module is imported when it runs.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from desdaemon.protocol.rows import SubCommand
 from desdaemon.protocol.spelling import nearest
 
 SUB_COMMANDS = (
-    *(command for satellite in satellites.present() for command in satellite.sub_commands),
+    *(command for satellite in satellites.present("sub_commands") for command in satellite.sub_commands),
     SubCommand("serve", "answer clients over sockets", "desdaemon.cli.serve", "desdaemon.cli.serve_options"),
     SubCommand("shell", "a prompt for a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.cli.warmup"),
 )
-
-SWITCHES = tuple(switch for satellite in satellites.present() for switch in satellite.switches)
 
 ALIASES = {"analyse": "analyze"}
 """Other spellings of sub-commands."""

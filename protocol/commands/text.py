@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .book_rows import BookCommand
 
 PROTOCOLS = (
-    *(protocol for satellite in satellites.present() for protocol in satellite.protocols),
+    *(protocol for satellite in satellites.present("protocols") for protocol in satellite.protocols),
     DialogueProtocol("json", "desdaemon.dialogue.json_lines:SPOKEN"),
 )
 """The protocols of a dialogue other than the text protocol."""
 
-_THEIRS = tuple(command for satellite in satellites.present() for command in satellite.commands)
+_THEIRS = tuple(command for satellite in satellites.present("commands") for command in satellite.commands)
 _TOPICS = ("commands", "options", "book", *(each.name for each in _THEIRS if each.parts), "test", "programs")
 
 COMMANDS = (

@@ -26,7 +26,8 @@ _TXT = GameFormat(
     written="desdaemon.protocol.games.formats:txt_text",
 )
 BY_NAME = {
-    row.name: row for row in (_TXT, *(row for satellite in satellites.present() for row in satellite.game_formats))
+    row.name: row
+    for row in (_TXT, *(row for satellite in satellites.present("game_formats") for row in satellite.game_formats))
 }
 READ_FORMATS = tuple(BY_NAME)
 """The names of all formats."""

@@ -153,7 +153,12 @@ def find_opening(name: str) -> Opening | None:
     return None
 
 
-LISTS = {name: lists for satellite in satellites.present() for lists in satellite.opening_lists for name in lists.names}
+LISTS = {
+    name: lists
+    for satellite in satellites.present("opening_lists")
+    for lists in satellite.opening_lists
+    for name in lists.names
+}
 """The lists of openings by name."""
 
 

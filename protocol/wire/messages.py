@@ -56,7 +56,7 @@ FEATURES = {
     "status.problems": Feature("1.1", "`status` has `problems`, and why the book takes no changes."),
     "text": Feature("1.0", "`text`, and bare lines of the text protocol."),
     "text.partials": Feature("1.2", "`partials` with `text`."),
-    **{name: feature for satellite in satellites.present() for name, feature in satellite.features.items()},
+    **{name: feature for satellite in satellites.present("features") for name, feature in satellite.features.items()},
 }
 """The features of version 1 of the protocol, by the names that `hello` lists."""
 
@@ -203,7 +203,7 @@ BASIC_OPERATIONS = (
         replies=("cancelled",),
     ),
     Operation("shutdown", (), ADMIN, "End the daemon; everything is saved.", replies=("nothing",)),
-    *(operation for satellite in satellites.present() for operation in satellite.operations),
+    *(operation for satellite in satellites.present("operations") for operation in satellite.operations),
 )
 
 BOOK_OPERATIONS = tuple(

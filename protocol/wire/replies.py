@@ -387,8 +387,8 @@ SHAPES: dict[str, Shape] = {
         Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="not over, or a batch"),
     ),
 }
-for _satellite in satellites.present():
-    for _name, _shape in load(_satellite.shapes).items() if _satellite.shapes else ():
+for _satellite in satellites.present("shapes"):
+    for _name, _shape in load(_satellite.shapes).items():
         SHAPES[_name] = SHAPES.get(_name, ()) + _shape
 """The fields of each shape, by its name."""
 

@@ -252,7 +252,7 @@ def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Pat
     (data / "link").symlink_to("kept.book")
     names = ["kept.book", "kept.book.journal", "kept.book.lock", "kept.book.1", "analyses.cache", "link"]
     names += ["jobs", "jobs/x.txt", "jobs/7.job", "inner/../kept.book"]
-    names += [part.name for satellite in satellites.present() for part in satellite.daemon_parts]
+    names += [part.name for satellite in satellites.present("daemon_parts") for part in satellite.daemon_parts]
     for name in names:
         if by == "save" and name in ("kept.book", "link"):
             continue

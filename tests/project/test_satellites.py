@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from checkout import IMPORT
 from test_layers import SOURCES, import_graph, module_name
 
+from desdaemon.protocol.rows import Satellite
 from desdaemon.protocol.satellites import LIBRARIES, SATELLITES
 
 PROGRAM = """
@@ -96,6 +98,12 @@ def test_the_core_names_no_protocol_of_a_gui() -> None:
         and re.search(r"gtp|nboard|xboard|cassio", path.read_text("utf-8"), re.IGNORECASE)
     ]
     assert not named
+
+
+@pytest.mark.parametrize(("name", "kinds"), SATELLITES.items())
+def test_the_table_has_the_kinds_of_rows_that_a_satellite_brings(name: str, kinds: str) -> None:
+    brought: Satellite = import_module(f"desdaemon.{name}.rows").SATELLITE
+    assert kinds.split() == [kind for kind, rows in brought._asdict().items() if rows]
 
 
 ALL = (*SATELLITES, *LIBRARIES)

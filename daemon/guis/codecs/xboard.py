@@ -19,7 +19,7 @@ from desdaemon.protocol.rows import Command
 
 SPINS = {
     chooser.option.name.capitalize(): chooser.option
-    for satellite in satellites.present()
+    for satellite in satellites.present("choosers")
     for chooser in satellite.choosers
 }
 """The options that XBoard shows, by their names there: those that say who chooses the moves."""

@@ -12,7 +12,7 @@ from desdaemon.protocol import satellites
 
 desdaemon.__path__.append(str(Path(__file__).resolve().parent))
 # What a satellite of the project has as a line of the table itself.
-satellites.SATELLITES = (*satellites.SATELLITES, "regions")
+satellites.SATELLITES["regions"] = "sub_commands options commands operations features shapes"
 
 if __name__ == "__main__":
     from desdaemon.cli.main import program
