@@ -261,6 +261,12 @@ REFUSES_FIRST = """{
 """A script of the page that refuses its first greeting and its first look into the book."""
 
 
+async def reload(tab: BrowserTab) -> None:
+    """Load the page anew once its game is kept: a browser may give a page what was stored some moments before."""
+    await tab.until("!desdaemon.keeper.waiting")
+    await tab.reload()
+
+
 def test_a_reloaded_page_goes_on_with_its_line_after_refusals(tmp_path: Path, chrome: Chrome) -> None:
     """A busy server refuses what the page asks first: it asks again, and the line is not given up."""
 
@@ -272,7 +278,7 @@ def test_a_reloaded_page_goes_on_with_its_line_after_refusals(tmp_path: Path, ch
         await answered(tab, "f5")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
         await tab.call("Page.addScriptToEvaluateOnNewDocument", source=REFUSES_FIRST)
-        await tab.reload()
+        await reload(tab)
         await tab.until(f"window.desdaemon?.panes && {ASKED_NOW} && {MOVES} === 'f5d6'")
         for _ in range(2):
             await answered(tab)
@@ -299,28 +305,28 @@ def test_a_reloaded_page_goes_on_with_its_line(tmp_path: Path, chrome: Chrome) -
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
         await tab.evaluate("desdaemon.moves.play('c4')")
         await tab.until(f"{TOLD} === 'c4 \u22122 is wrong. Right: c3 0.'")
-        await tab.reload()
+        await reload(tab)
         await tab.until(f"{loaded} && {ASKED_NOW} && {MOVES} === 'f5d6'")
         assert await tab.evaluate(TOLD) == "2. d6 \u00b7 Black to move: find the book's move."
         for _ in range(2):
             await answered(tab)
         told = "The line ends here; after a mistake it comes again."
         assert await ended(tab) == told
-        await tab.reload()
+        await reload(tab)
         await tab.until(f"{loaded} && {TOLD} === '{told}'")
         assert await tab.evaluate(COURSES) == ["1 line, 0 known, 1 due"]
         # The line that comes again is there, too.
         await tab.click("#practice-next")
         await answered(tab, "f5")
         await tab.until(f"{ASKED_NOW} && {MOVES} === 'f5d6'")
-        await tab.reload()
+        await reload(tab)
         await tab.until(f"{loaded} && {ASKED_NOW} && {MOVES} === 'f5d6'")
         for _ in range(2):
             await answered(tab)
         assert await ended(tab) == "Without a mistake: this line comes again in 1 day."
         # Another game ends it for good.
         await tab.evaluate("desdaemon.game.reset()")
-        await tab.reload()
+        await reload(tab)
         await tab.until(loaded)
         await tab.evaluate("desdaemon.socket.ask('status').then(() => true)")
         assert await tab.evaluate("desdaemon.panes.practice.run") is None
