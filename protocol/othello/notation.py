@@ -29,15 +29,14 @@ _DISCS = str.maketrans("012", "-XO")
 _PLAIN = {0xFF01 + code: chr(0x21 + code) for code in range(94)} | {0x3000: " ", 0xBD: "1/2"}
 _PLAIN |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x30FC), "-")
 _PLAIN |= dict.fromkeys((*range(0x200B, 0x200E), 0x2060), "")  # Nothing is seen of them.
-_BETWEEN = re.compile(r"\b\d{1,3}\s*(?:[.):]+|(?=[a-hA-H][1-8]))|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)")
-_RESULT = re.compile(
-    r"(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$", re.IGNORECASE
-)
+# They are compiled when they are first needed, which is after the prompt.
+_BETWEEN = r"\b\d{1,3}\s*(?:[.):]+|(?=[a-hA-H][1-8]))|(?<=\w)\s*-+\s*(?=\w)|(?:^| |(?<=\w))--(?= |$)"
+_RESULT = r"(?i)(?:^| )\(?(?:[+-]?\d{1,2}|\d{1,2} ?[-:] ?\d{1,2}|1/2(?: ?- ?1/2)?|[bw]\+\w{1,4}|\*)\)?$"
 
 # The longest first, because `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps", "z0")
 
-_TO_MOVE = re.compile(r" to (?:move|play)[.:]?$", re.IGNORECASE)
+_TO_MOVE = r"(?i) to (?:move|play)[.:]?$"
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
 
 CHESS_VARIANTS = ("othello", "reversi")
@@ -123,7 +122,7 @@ def parse_moves(text: str) -> list[int]:
         pass  # Other letters than those of squares are read one by one.
     written, result = split_result(text)
     # Beside moves two dashes may be between them or a pass; passes may be left out.
-    plain = "pa" if written == "--" else _BETWEEN.sub(" ", written or result)
+    plain = "pa" if written == "--" else re.sub(_BETWEEN, " ", written or result)
     moves = []
     at = 0
     while at < len(plain):
@@ -151,7 +150,7 @@ def split_result(text: str) -> tuple[str, str]:
     ``*``; "" without one.
     """
     words = " ".join(plain_moves(text).split())
-    result = _RESULT.search(words)
+    result = re.search(_RESULT, words)
     return (words[: result.start()], result[0]) if result else (words, "")
 
 
@@ -206,7 +205,7 @@ def parse_board(text: str) -> Position:
     body = text.split(";", 1)[0].strip()
     if _looks_like_fen(body):
         return _parse_fen(body)
-    words = _TO_MOVE.sub("", body.replace("\t", " ")).split()
+    words = re.sub(_TO_MOVE, "", body.replace("\t", " ")).split()
     side = ""
     if len(words) > 1 and (words[-1].lower() in ("black", "white") or len(words[-1]) == 1):
         side = words.pop()[0]
