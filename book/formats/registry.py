@@ -19,7 +19,7 @@ from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import LINKED
 from desdaemon.book.memory.arena import ARENA
-from desdaemon.book.memory.files import content
+from desdaemon.book.memory.files import content, expect_regular
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.observers import MemoryObserver, ReadOnlyObserver
@@ -84,9 +84,7 @@ def format_by_content(path: Path) -> str:
     Raises `Unreadable` if it cannot be opened or is no book.
     """
     platform.bring_back(str(path))
-    if path.exists() and not path.is_file():
-        # A pipe would be waited for, and what was read of it is gone.
-        raise Unreadable(path, None, "Is a directory" if path.is_dir() else "expected a regular file")
+    expect_regular(path)
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)

@@ -28,7 +28,7 @@ TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_
 @pytest.mark.posix
 def test_a_pipe_is_no_book(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for read in (registry.load, registry.open_any):
+    for read in (registry.load, registry.open_any, registry.content):
         with pytest.raises(Unreadable, match="expected a regular file"):
             read(tmp_path / "pipe")
 
