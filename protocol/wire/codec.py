@@ -19,6 +19,7 @@ _NAMES = {str}
 _LONGEST_LIST = 1 << 15
 _MOST_CONTAINERS = 1 << 15
 _MOST_KEYS = 64
+_SMALL_BODY = 1 << 10
 
 
 class _Threads(threading.local):
@@ -125,8 +126,12 @@ def decode_request(body: bytes) -> dict[str, Any]:
 
 def _decoded(body: bytes, **bounds: Any) -> dict[str, Any]:
     try:
-        # Nested lists that announce more than the body has would take the memory of all that they announce.
-        _unpacker(body).skip()
+        # Nested lists that announce more than the body has would take the memory of all that they announce. In a small
+        # body that is little: msgpack takes none that announces more entries than the body has bytes.
+        if len(body) > _SMALL_BODY:
+            _unpacker(body).skip()
+        else:
+            bounds = {}
         message = msgpack.unpackb(body, **bounds)
     except WireError:
         raise
