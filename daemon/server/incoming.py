@@ -80,7 +80,7 @@ class Incoming:
         body = frames[-1]
         if deserted and _only_asks(body):
             return
-        prefix = tuple(part for part in frames[:-1] if isinstance(part, bytes))
+        prefix = tuple(part for part in frames[:-1] if isinstance(part, bytes)) if len(frames) > 1 else ()
         try:
             if len(prefix) < len(frames) - 1:
                 self._health.count("wrong frames")

@@ -29,9 +29,11 @@ class Rank(Enum):
     """The peer has gone within the handshake."""
 
 
-_SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.000625, Rank.ABANDONED: 0.000625}
+_SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.00125, Rank.ABANDONED: 0.000625}
 _DEPARTED_S = 0.000625
-"""Seconds of each rank in a round, and of departed peers."""
+"""Seconds of each rank in a round, and of departed peers. A turn's replies are sent together at its end: where a client
+with many requests had half of `Rank.BEHIND`'s time, twice the system calls took a third of its requests a second.
+"""
 
 
 class Readable(Protocol):
@@ -95,6 +97,8 @@ class ReadingOrder(Generic[ReadableT]):
         yielded, in this round and the next, until `discard`.
         """
         for rank, waiting in self._waiting.items():
+            if not waiting:
+                continue
             until = self._clock() + _SECONDS[rank]
             for _ in range(len(waiting)):
                 connection = waiting.popleft()

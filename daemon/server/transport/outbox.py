@@ -74,11 +74,12 @@ class SendQueue:
     def take(self, size: int) -> list[Outgoing]:
         """Remove and return the oldest messages until their frames, and 16 bytes for each, reach ``size`` bytes."""
         taken: list[Outgoing] = []
-        while self._replies and size > 0:
+        removed = 0
+        while self._replies and removed + 16 * len(taken) < size:
             reply = self._replies.popleft()
             taken.append(reply)
-            size -= reply.size + 16
-            self._count(-reply.size)
+            removed += reply.size
+        self._count(-removed)
         return taken
 
     def clear(self) -> None:
