@@ -223,8 +223,7 @@ class BookTable(TableMemory):
         with self.lock:
             needed = -(-len(self) // CHUNK_ROWS)
             del self._chunks[needed:]
-            if self._results:
-                del self._results[needed:]
+            self._drop_results(needed, len(marked))
             self._context[ROW_CAPACITY] = len(self._chunks) * CHUNK_ROWS
         for number, _ in self._turns(SEGMENTS, 1):
             capacity, used = (int(value) for value in self._descriptors[number, 2:])

@@ -457,6 +457,20 @@ class TableMemory:
         self._result_pointers = _appended(self._result_pointers, self._results, np.zeros(CHUNK_ROWS, RESULT))
         self._context[_RESULTS] = address(self._result_pointers)
 
+    def _drop_results(self, chunks: int, rows: int) -> None:
+        """Keep the results of the first ``chunks`` chunks, and clear those of removed rows there: a later position may
+        take their place. Before the removal there were ``rows`` rows.
+        """
+        if not self._results:
+            return
+        del self._results[chunks:]
+        if self._results:
+            first = (chunks - 1) * CHUNK_ROWS
+            self._results_in(chunks - 1)[len(self) - first : rows - first] = 0
+        else:
+            # The kernels would write to memory that is no longer there.
+            self._context[_RESULTS] = 0
+
     @property
     def keeps_results(self) -> bool:
         """Whether game results were ever stored; then every position takes 24 bytes more."""

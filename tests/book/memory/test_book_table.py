@@ -126,6 +126,7 @@ class TableModel(RuleBasedStateMachine):
         super().__init__()
         self.table = BookTable()
         self.model: dict[tuple[int, int], int] = {}
+        self.results: dict[tuple[int, int], tuple[float, float, float]] = {}
 
     @rule(first=st.integers(1, 3000), count=st.integers(1, 400), score=st.integers(-64, 64))
     def put(self, first: int, count: int, score: int) -> None:
@@ -140,12 +141,13 @@ class TableModel(RuleBasedStateMachine):
         marked = np.array([self.table.entry(row).player % modulus == phase for row in range(len(self.table))], np.uint8)
         self.table.remove(marked)
         self.model = {key: score for key, score in self.model.items() if key[0] % modulus != phase}
+        self.results = {key: result for key, result in self.results.items() if key in self.model}
 
     @rule(row=st.integers(0, 4000), won=st.floats(0, 100))
     def give_results(self, row: int, won: float) -> None:
         if row < len(self.table):
             self.table.set_results_of(np.array([row]), np.array([(won, 1.0, 2.0)], RESULT))
-            assert self.table.results(row) == (won, 1.0, 2.0)
+            self.results[self.table.entry(row)[:2]] = (won, 1.0, 2.0)
 
     @invariant()
     def same(self) -> None:
@@ -155,11 +157,27 @@ class TableModel(RuleBasedStateMachine):
             entry = self.table.entry(row)
             found[entry.player, entry.opponent] = entry.score
             assert self.table.find_canonical(entry.player, entry.opponent) == row
+            assert self.table.results(row) == self.results.get(entry[:2], (0, 0, 0))
         assert found == self.model
 
 
 TestTableModel = TableModel.TestCase
 TestTableModel.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
+
+
+@pytest.mark.parametrize("left", [0, 1, 199])
+def test_a_position_in_the_place_of_a_removed_one_has_no_results(left: int) -> None:
+    table = BookTable()
+    for key in range(1, 201):
+        table.insert(key, 0)
+    table.set_results_of(np.arange(200), np.ones(200, RESULT))
+    table.remove(np.arange(200) >= left)
+    for key in range(1, 10):
+        table.insert(key, 1 << 40)
+    assert table.results_of(np.arange(len(table)))["won"].tolist() == [1.0] * left + [0.0] * 9
+    # In an emptied table, too, nothing writes to the places that were.
+    table.remove(np.arange(len(table)) == left)
+    assert table.results_of(np.arange(len(table)))["won"].tolist() == [1.0] * left + [0.0] * 8
 
 
 def test_every_position_of_the_first_plies_is_found() -> None:
