@@ -38,8 +38,8 @@ class GivenCommand(NamedTuple):
 class ChangeObserver:
     """An observer of a book in memory: its methods are called at each change, on the thread of the change."""
 
-    changes = False
-    """Whether anything has changed that would be lost."""
+    changes = 0
+    """Number of calls about changes that would be lost."""
     unfinished: GivenCommand | None = None
     """The command that made the last changes, if its process was killed before it ended."""
 
@@ -54,32 +54,33 @@ class ChangeObserver:
 
     def changed(self, row: int) -> None:
         """Take note that the position in ``row`` was added or changed."""
-        self.changes = True
+        self.changes += 1
 
     def changed_many(self, rows: Rows) -> None:
         """Take note that the positions in ``rows`` were added or changed."""
-        self.changes |= len(rows) > 0
+        self.changes += len(rows) > 0
 
     def removed(self, keys: Iterable[Words]) -> None:
         """Take note that positions will be removed and rows renumbered: this is called before the removal.
 
         ``keys`` yields the positions: arrays uint64 (n, 2) of canonical boards.
         """
-        self.changes = True
+        self.changes += 1
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
         """Take note that `Book.remember` has kept ``answer``, the move and its score, for ``question``."""
-        self.changes = True
+        self.changes += 1
 
     def forgotten(self) -> None:
         """Take note that the remembered searches were dropped."""
 
     def counted(self, games: Games) -> None:
         """Take note that the results of ``games`` were counted."""
-        self.changes = True
+        self.changes += 1
 
     def taken_back(self, games: Games) -> None:
         """Take note that the results of ``games`` were taken back."""
+        self.changes += 1
 
     def stepped(self, schedule: int, done: int) -> None:
         """Take note that ``done`` steps of the schedule numbered ``schedule`` are finished; with ``done`` 0,
@@ -95,4 +96,4 @@ class ChangeObserver:
 
     def options_changed(self, options: BookOptions) -> None:
         """Take note that ``options`` are the book's new options."""
-        self.changes = True
+        self.changes += 1

@@ -178,7 +178,7 @@ class Opened(NamedTuple):
     @property
     def unsaved(self) -> bool:
         """Whether closing the book would lose changes."""
-        return self.store.unwritten if self.store is not None else self.book.recorder.changes
+        return self.store.unwritten if self.store is not None else self.book.recorder.changes > 0
 
 
 def _open_over(

@@ -40,8 +40,8 @@ class EarlierBook(NamedTuple):
     """A book as it was before ``command``: the pages of its rows and of their results, and all but its table."""
 
     command: GivenCommand
-    changed: bool
-    """Whether the book had changes then."""
+    changes: int
+    """Number of changes that would have been lost then."""
     rows: Pages
     results: Pages
     wide: bytes
@@ -67,7 +67,7 @@ class EarlierBook(NamedTuple):
         return Book.of(table, self.beside)
 
 
-def kept(book: Book, command: GivenCommand, before: EarlierBook | None, *, changed: bool) -> EarlierBook:
+def kept(book: Book, command: GivenCommand, before: EarlierBook | None, *, changes: int) -> EarlierBook:
     """Return the book as it is now, before a command. Raises `Damaged`, and `ReadOnly` over a packed file."""
     table, added = book.table, 0
     rows = [page for chunk in table.chunks() for page in _pages(chunk)]
@@ -83,7 +83,7 @@ def kept(book: Book, command: GivenCommand, before: EarlierBook | None, *, chang
                 added += len(page) + _BYTES_OBJECT
     wide, beside = table.state().wide.tobytes(), book.beside_table()
     added += _size_of_rest(command, wide, beside, before.beside if before else None)
-    return EarlierBook(command, changed, rows, results, wide, beside, added)
+    return EarlierBook(command, changes, rows, results, wide, beside, added)
 
 
 def fitting(states: list[EarlierBook]) -> list[EarlierBook]:

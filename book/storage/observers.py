@@ -95,9 +95,22 @@ class MemoryObserver(ChangeObserver):
         """States of the book, oldest first."""
         self.too_large = False
         """Whether the last change was made to a book too large to keep."""
+        self._kept = False
+        """Whether a state was kept for the command that goes on."""
+        self._fixed = False
+        """Whether that command has brought scores up to date."""
 
     def begin(self, command: GivenCommand) -> None:
-        self._command = command
+        self._command, self._kept, self._fixed = command, False, False
+
+    def ended(self) -> None:
+        """Forget the state kept for a command that has changed nothing after all: there is nothing to take back."""
+        if self._kept and not self._fixed and self._earlier and self._earlier[-1].changes == self.changes:
+            self._earlier.pop()
+        self._command, self._kept = None, False
+
+    def fixed(self) -> None:
+        self._fixed = True
 
     def allow(self) -> None:
         command, self._command = self._command, None
@@ -106,7 +119,8 @@ class MemoryObserver(ChangeObserver):
         self.too_large = len(self._book.table) * RECORD.itemsize > earlier.MOST_KEPT
         if not self.too_large:
             before = self._earlier[-1] if self._earlier else None
-            self._earlier.append(earlier.kept(self._book, command, before, changed=self.changes))
+            self._earlier.append(earlier.kept(self._book, command, before, changes=self.changes))
+            self._kept = True
             self._earlier = earlier.fitting(self._earlier)
             self.too_large = not self._earlier
         else:
@@ -123,7 +137,7 @@ class MemoryObserver(ChangeObserver):
         """
         last = self._earlier[-1]
         observer = MemoryObserver(last.book())
-        observer.changes, observer._earlier = last.changed, self._earlier[:-1]
+        observer.changes, observer._earlier = last.changes, self._earlier[:-1]
         return observer._book, observer
 
 

@@ -195,6 +195,23 @@ def test_commands_are_taken_back_one_after_another(native: bool, dialogue: BookD
         assert state(dialogue.book) == states[-1]
 
 
+@pytest.mark.parametrize("native", [True, pytest.param(False, marks=pytest.mark.needs("book.edax"))])
+def test_a_command_that_changed_nothing_is_not_taken_back(
+    native: bool, dialogue: BookDialogue, files: dict[str, str]
+) -> None:
+    if not native:
+        without_journal(dialogue, files)
+    before = state(dialogue.book)
+    dialogue.say("book edit f5 7")
+    for line in ("book edit f5 7", "book negamax", "book add openings --played 9", "book uncount store", "book cut 40"):
+        dialogue.both(line)
+    told = dialogue.say("book undo")
+    while "nothing before it" not in told:
+        assert "edit f5 7" in told
+        told = dialogue.say("book undo")
+    assert state(dialogue.book) == before
+
+
 @pytest.mark.needs("book.edax")
 def test_a_large_book_without_a_journal_is_not_copied(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch

@@ -56,7 +56,7 @@ def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int
 
 def copied(book: Book) -> Book:
     """A book of its own with the same content."""
-    return earlier.kept(book, GivenCommand(""), None, changed=False).book()
+    return earlier.kept(book, GivenCommand(""), None, changes=0).book()
 
 
 def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
