@@ -96,10 +96,12 @@ def run_unedit(run: BookCommandRun) -> Result:
     book = run.book
     if run.values["move"] is not None:
         place = book.table.play(*run.caller.position, _legal(run, "move"))
-    elif book.edits:
-        place = book.edits[-1].key
     else:
-        raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
+        entries = (book.entry(*done.key) for done in reversed(book.edits))
+        last = next((entry for entry in entries if entry is not None and entry.human), None)
+        if last is None:
+            raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
+        place = last[:2]
     try:
         by_hand.unedit(book, *place)
     except ValueError as error:

@@ -212,6 +212,25 @@ def test_a_command_that_changed_nothing_is_not_taken_back(
     assert state(dialogue.book) == before
 
 
+@pytest.mark.parametrize("native", [True, pytest.param(False, marks=pytest.mark.needs("book.edax"))])
+def test_scores_set_by_hand_are_still_known_after_an_undo(
+    native: bool, dialogue: BookDialogue, files: dict[str, str]
+) -> None:
+    if not native:
+        without_journal(dialogue, files)
+    before = contents(dialogue.book)
+    # The position of f5 had a score, that of d6 then goes: the last score that is still there is taken back.
+    for line in ("book edit f5 7", "play f5", "book edit d6 3", "book delete d6", "book cut 4", "book undo"):
+        dialogue.say(line)
+    assert ", +" in dialogue.say("book edits") or ", -" in dialogue.say("book edits")
+    dialogue.say("book unedit")
+    assert dialogue.say("book edits").startswith("0 scores")
+    dialogue.say("book undo")
+    assert "edit f5 7 is taken back" in [dialogue.say("book undo") for _ in range(3)][-1]
+    assert contents(dialogue.book) == before
+    assert "no score was set by hand" in dialogue.refused("book unedit")
+
+
 @pytest.mark.needs("book.edax")
 def test_a_large_book_without_a_journal_is_not_copied(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
