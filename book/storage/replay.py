@@ -76,7 +76,7 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), path, progress)
             continue
         if kind == FrameKind.REMOVED:
-            if due:
+            if due and book.options.rule is Rule.EGAROUCID:
                 book.negamax(threads=threads, progress=progress)
                 due = False
             _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), progress)
@@ -84,9 +84,13 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
         for frame in group:
             if kind == FrameKind.OPTIONS:
                 try:
-                    book.options = options_of(*OPTIONS.unpack(frame.payload))
+                    options = options_of(*OPTIONS.unpack(frame.payload))
                 except ValueError as error:
                     raise Unreadable(path, None, f"entry {frame.sequence}: {error}") from None
+                if due and options.rule is Rule.EGAROUCID is not book.options.rule:
+                    book.negamax(threads=threads, progress=progress)
+                    due = False
+                book.options = options
             elif kind == FrameKind.SEARCHED:
                 for player, opponent, excluded, level, move, score in SEARCHED.iter_unpack(frame.payload):
                     if not (0 <= move <= NO_MOVE and -MAX_SCORE <= score <= MAX_SCORE):
@@ -100,8 +104,9 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
                 book.unlist_games(unpacked(frame.payload))
             elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
-            elif kind == FrameKind.FIXED and book.options.rule is Rule.EGAROUCID:
-                # A position that loses its links keeps the score that it had from them: negamax goes before a removal.
+            elif kind == FrameKind.FIXED:
+                # A position without links keeps the score that it has under Egaroucid's rule: negamax goes before a
+                # removal, and before that rule.
                 due = True
     # Otherwise scores follow from the leaves, so that one negamax at the end serves for every FIXED.
     if book.changed_little or len(book) <= AT_OPENING:

@@ -657,3 +657,24 @@ def test_a_large_book_is_opened_without_a_pass_over_it(
     with open_store(path) as again:
         assert not again.book.stale
         assert contents(again.book) == contents(expected)
+
+
+@pytest.mark.parametrize("rules", [(Rule.EGAROUCID,), (Rule.EGAROUCID, Rule.EDAX, Rule.EGAROUCID)])
+def test_scores_after_another_rule_are_those_that_were_told(rules: tuple[Rule, ...], tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    store = create_store(path, small_book())
+    spread(store.book, 3)
+    store.save()
+    for change, rule in enumerate(rules):
+        # Under Egaroucid's rule a position without links keeps the score that it has, here that of its new leaf.
+        for entry in contents(store.book):
+            if entry.has_leaf:
+                store.book.put(entry._replace(leaf_score=(5 * entry.leaf_score + 7 + change) % 17))
+        store.commit()
+        store.book.negamax()
+        store.book.options = store.book.options._replace(rule=rule)
+        store.book.negamax()
+    expected = contents(store.book)
+    store.close()
+    with open_store(path) as opened:
+        assert contents(opened.book) == expected
