@@ -74,9 +74,14 @@ style: $(VENV)/.installed-dev
 types-%: $(VENV)/.installed-dev
 	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
 
+# What a system has is asked alone, in a third of the time; the file says what is left out.
+names-%: $(VENV)/.installed-dev
+	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/names-$* --config-file tests/support/names_elsewhere.ini
+
 # The slowest tests are told at the end; build/durations.json has how long each took. Three processes, whole files each:
 # tests wait for a fifth of their time; more processes would disturb each other, because the daemons of the tests search
-# with threads of their own. Types are checked in the time that they wait; those for macOS by `make lint` alone.
+# with threads of their own. Types are checked in the time that they wait; those for Windows and macOS as a whole by
+# `make lint` alone.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
 # Bytecode is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start thousands of processes, each of which would compile
@@ -89,7 +94,7 @@ ifdef WHAT
 	$(PYTEST) $(WHAT:%=tests/%)
 else
 	@mkdir -p build
-	@nice -n 19 $(MAKE) -s types-linux types-win32 >build/types.log 2>&1 & types=$$!; \
+	@nice -n 19 $(MAKE) -s types-linux names-win32 >build/types.log 2>&1 & types=$$!; \
 	  $(PYTEST); status=$$?; wait $$types || { cat build/types.log >&2; status=1; }; exit $$status
 endif
 

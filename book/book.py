@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +118,7 @@ class StoredLinks(Protocol):
         """Return those that differ only in their order from the links of ``table``; None if there are none."""
 
 
-RowNumbers = npt.NDArray[np.uint32]
+RowNumbers: TypeAlias = npt.NDArray[np.uint32]
 
 
 def _numbers(rows: set[int] | None) -> RowNumbers | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,10 @@ from .record import COUNTS, FLAGS_KEPT
 
 CHUNK_ROWS = 1 << CHUNK_BITS
 
-Words = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Records = npt.NDArray[Any]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Rows: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Records: TypeAlias = npt.NDArray[Any]
 
 
 class State(NamedTuple):

@@ -6,6 +6,8 @@ New positions are counted when the counts are read (`Counts.catch_up`), everythi
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,7 +27,7 @@ from .progress import ProgressCallback, no_progress, slices
 from .record import PositionEntry, empty_squares, have_leaf
 from .table import BookTable, Filters
 
-Tally = npt.NDArray[np.int64]
+Tally: TypeAlias = npt.NDArray[np.int64]
 
 WORDS = TALLY_WORDS + 2
 """Number of words of `Counts.packed`."""

@@ -6,14 +6,14 @@ import hashlib
 import itertools
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .chunks import Records
 
-Games = npt.NDArray[Any]
+Games: TypeAlias = npt.NDArray[Any]
 """An array of `GAME` records."""
 
 _GAME = struct.Struct("<16sQQ62sbB32s")

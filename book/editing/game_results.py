@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from desdaemon.book.layout import TALLY_POSITIONS
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import RESULT
 
-Weights = npt.NDArray[np.float64]
+Weights: TypeAlias = npt.NDArray[np.float64]
 
 SHRINK = 0.8
 """The loser's count of won games is multiplied by this in the last position of a lost game, by less in earlier ones."""

@@ -5,7 +5,7 @@ A link that a position loses becomes its leaf if it is better than the present l
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from desdaemon.book.options import MAX_DEPTH
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import START, empty_squares
 
-Marks = npt.NDArray[np.uint8]
+Marks: TypeAlias = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):

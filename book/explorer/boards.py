@@ -6,15 +6,15 @@ Boards are arrays of uint64, A1 = bit 0, the side to move first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from desdaemon.protocol.othello import rules
 
-Boards = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[Any]
+Boards: TypeAlias = npt.NDArray[np.uint64]
+Numbers: TypeAlias = npt.NDArray[Any]
 
 NO_SQUARE = 255
 """Fills the row of a game's squares after its last move."""

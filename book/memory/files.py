@@ -134,7 +134,7 @@ def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
     """
     source = data.base.obj if isinstance(data.base, memoryview) else None
     first, last = (max(0, place) // mmap.PAGESIZE * mmap.PAGESIZE for place in (start - _AROUND, end))
-    if isinstance(source, mmap.mmap) and first < last and hasattr(mmap, "MADV_DONTNEED"):
+    if isinstance(source, mmap.mmap) and first < last and hasattr(source, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         source.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 

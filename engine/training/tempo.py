@@ -13,7 +13,7 @@ fitted to their differences by least squares. It is then taken off the constants
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .labelling.labels import HASH_BITS, choose, score_here, search_all
 from .store import Arrays, StageProgress, TrainingError, load, save_json
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
 
 DEPTHS = range(1, 10)
 """Depths of the searches, in plies."""

@@ -127,5 +127,31 @@ def test_the_type_checker_looks_at_all_systems() -> None:
     makefile = (CHECKOUT / "Makefile").read_text("utf-8")
     assert "\nlint: style types-linux types-darwin types-win32\n" in makefile
     tested = makefile.partition("\ntest: ")[2].partition("\ntest-core:")[0]
-    assert " types-linux types-win32 " in tested
+    assert " types-linux names-win32 " in tested
     assert "\n\t$(BIN)/mypy --platform $* " in makefile.partition("\ntypes-%:")[2]
+    assert f" --config-file {NAMES_ELSEWHERE.relative_to(CHECKOUT)}\n" in makefile.partition("\nnames-%:")[2]
+
+
+NAMES_ELSEWHERE = CHECKOUT / "tests" / "support" / "names_elsewhere.ini"
+
+# Every line asks for something that Windows lacks, with what mypy has to say of it.
+LACKED = {
+    "os.fork()": 'Module has no attribute "fork"',
+    "os.kill(1, signal.SIGKILL)": 'Module has no attribute "SIGKILL"',
+    "fcntl.flock(0, 0)": 'Module has no attribute "flock"',
+    "numpy.zeros(os.getuid())": 'Module has no attribute "getuid"',
+}
+
+
+@pytest.mark.compiled
+def test_what_windows_lacks_is_refused_unless_it_is_guarded(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    head = "import fcntl, os, signal, sys\nimport numpy\n"
+    guarded = "".join(f"    {code}\n" for code in LACKED)
+    program.write_text(f"{head}if sys.platform != 'win32':\n{guarded}" + "".join(f"{code}\n" for code in LACKED))
+    command = [sys.executable, "-m", "mypy", "--platform=win32", "--config-file", str(NAMES_ELSEWHERE)]
+    command += ["--no-error-summary", f"--cache-dir={tmp_path / 'cache'}", str(program)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT).stdout.splitlines()
+    first = 4 + len(LACKED)
+    for number, (complaint, expected) in enumerate(zip(found, LACKED.values(), strict=True), first):
+        assert f":{number}: error: {expected}" in complaint

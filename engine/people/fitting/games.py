@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from desdaemon.protocol.system import logs
 
 from .ratings import Ratings, rate
 
-Floats = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
 
 FIRST_PLY = 4
 """First ply of the moves that are learned and predicted: the moves before it are nearly always the same."""

@@ -7,7 +7,7 @@ games leave a player near it, and a player's rating of one year lies near that o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ _PASSES = 60
 _DAMPING = 0.5
 """Opponents move in the same pass, so that whole steps would overshoot."""
 
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Numbers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 
 class Ratings:

@@ -7,10 +7,12 @@ by some 56. With a curve A in discs the score of the sum s is A tanh(s / A)
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
 
 LEAST_SLOPE = np.float32(0.15)
 """Least slope in a fit: on flatter parts of the curve a step would leave the range of its linear approximation."""

@@ -7,7 +7,7 @@ Edax's patterns only; the weights of the other patterns are then left alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from desdaemon.engine.evaluation.patterns import CONSTANT
 from desdaemon.engine.training.compiled import compiled, spread
 from desdaemon.engine.training.labelling.boards import Boards
 
-Indices = NDArray[np.uint16]
-Weights = NDArray[np.float32]
+Indices: TypeAlias = NDArray[np.uint16]
+Weights: TypeAlias = NDArray[np.float32]
 
 OFFSETS = np.array([patterns.CLASSES[k].packed_offset for k in patterns.INSTANCE_CLASS], np.int64)
 """For each pattern, the index of its class's first weight among a ply's weights."""

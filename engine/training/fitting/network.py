@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from . import curves, features
 from .dataset import FitTask
 from .ridge import Rows, errors_of
 
-Floats = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
 
 LINEAR_DISCS = 10.0
 """Discs by which a linear lane of 1 changes the result: the fixed factor of the first linear lane, and the initial

@@ -6,7 +6,7 @@ Boards are arrays of uint64 (A1 = bit 0), the side to move first. Random choices
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled, inlined
 from desdaemon.protocol.othello.rules import START
 
-Boards = NDArray[np.uint64]
+Boards: TypeAlias = NDArray[np.uint64]
 
 START_PLAYER, START_OPPONENT = START
 NO_SQUARE = 255

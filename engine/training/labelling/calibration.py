@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ FEWEST = 100
 DOUBT = 100
 """Strength, in samples, of the pull of c0's four lines towards one number, as some parities may have few labels."""
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
