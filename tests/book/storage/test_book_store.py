@@ -665,14 +665,14 @@ def test_scores_after_another_rule_are_those_that_were_told(rules: tuple[Rule, .
     store = create_store(path, small_book())
     spread(store.book, 3)
     store.save()
-    for change, rule in enumerate(rules):
+    for change, wanted in enumerate(rules):
         # Under Egaroucid's rule a position without links keeps the score that it has, here that of its new leaf.
         for entry in contents(store.book):
             if entry.has_leaf:
                 store.book.put(entry._replace(leaf_score=(5 * entry.leaf_score + 7 + change) % 17))
         store.commit()
         store.book.negamax()
-        store.book.options = store.book.options._replace(rule=rule)
+        store.book.options = store.book.options._replace(rule=wanted)
         store.book.negamax()
     expected = contents(store.book)
     store.close()
