@@ -137,6 +137,7 @@ class BesideTable(NamedTuple):
     unverified: RowNumbers | None
     memo: dict[Question, tuple[int, int]]
     edits: list[Edit]
+    adjusted: list[bytes]
     steps: dict[int, int]
 
 
@@ -184,6 +185,8 @@ class Book:
         """Results of searches that no position holds, kept by `keep_replies` in this process alone."""
         self.edits: list[Edit] = []
         """The scores set by hand since the book was opened, in order."""
+        self.adjusted: list[bytes] = []
+        """The games for which lines were made less attractive by hand since then."""
         self.steps: dict[int, int] = {}
         """Number of finished steps of each schedule that was stopped, by the schedule's number."""
 
@@ -220,6 +223,7 @@ class Book:
             _numbers(self._unverified),
             {**self.memo},
             [*self.edits],
+            [*self.adjusted],
             {**self.steps},
         )
 
@@ -231,6 +235,7 @@ class Book:
         made._unverified = set(beside.unverified.tolist()) if beside.unverified is not None else None
         made.stale = beside.stale
         made.memo, made.edits, made.steps = {**beside.memo}, [*beside.edits], {**beside.steps}
+        made.adjusted = [*beside.adjusted]
         return made
 
     @property

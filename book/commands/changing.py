@@ -117,10 +117,13 @@ def run_adjust(run: BookCommandRun) -> Result:
     loser = run.values["loser"]
     black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
     first = positions[0]
-    if positions[1:] and run.caller.adjusted is not None and run.caller.adjusted():
+    identity = run.caller.identity
+    if positions[1:] and identity in run.book.adjusted:
         return {"changed": 0, "text": ["Book adjust...done: it was adjusted for this game already"]}
     boards = [(position.player, position.opponent) for position in positions]
     changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
+    if changed and identity:
+        run.book.adjusted.append(identity)
     side = "Black" if black_lost else "White"
     return {
         "changed": changed,

@@ -177,7 +177,7 @@ def run_backup(run: BookCommandRun) -> Result:
 
 def run_undo(run: BookCommandRun) -> Result:
     opened, path, recorder = run.books.opened, run.books.path, run.book.recorder
-    edits, replies = run.book.edits, run.book.replies
+    edits, adjusted, replies = run.book.edits, run.book.adjusted, run.book.replies
     assert opened is not None
     if isinstance(recorder, MemoryObserver):
         last, rest = _last(run, recorder.undoable(), too_large=recorder.too_large)
@@ -195,6 +195,7 @@ def run_undo(run: BookCommandRun) -> Result:
         opened = registry.open_any(path, progress=run.progress)
         # For these the book was open all the time.
         opened.book.edits = edits[:-1] if commands[-1].name == "edit" else edits
+        opened.book.adjusted = adjusted[:-1] if commands[-1].name == "adjust" else adjusted
         run.books.use(opened, path)
     opened.book.replies = replies
     return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from desdaemon.book.editing import game_results
 from desdaemon.book.editing.add import add_positions, fix
 from desdaemon.book.editing.rounds import CommandOutcome
+from desdaemon.book.games import new_games
 from desdaemon.core.books.command_run import BookCommandRun
 from desdaemon.core.books.jobs import Result
 from desdaemon.protocol.othello import rules
@@ -34,25 +35,28 @@ def run_store(run: BookCommandRun) -> Result:
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
     result = result_of(run, "store", outcome)
-    # A stopped command counts its game too if a dialogue remembers that; otherwise a repetition would count it again.
-    if outcome.finished or run.caller.counted is not None:
+    # A stopped command counts its game too if the game is known again; otherwise a repetition would count it again.
+    if outcome.finished or run.caller.mark:
         _count(run, result)
     return result
 
 
 def _count(run: BookCommandRun, result: Result) -> None:
-    """Count the result of the game on the caller's board if it has moves, is over and was not counted before. Then add
-    the number of positions, and a line of text, to ``result``.
+    """Count the result of the game on the caller's board if it has moves, is over and the book does not count it yet.
+    Then add the number of positions, and a line of text, to ``result``.
     """
     caller = run.caller
     last = caller.positions[-1]
-    if not last.over or not caller.moves or (caller.counted is not None and caller.counted()):
+    if not last.over or not caller.moves:
         return
     first = caller.initial
     own = rules.final_score(last.player, last.opponent)
     score = own if last.black_to_move is first.black_to_move else -own
     positions = [(position.player, position.opponent) for position in caller.positions]
-    game = game_results.live_game(positions, score, "store", learned=caller.settings.book_learn_results)
+    learned = caller.settings.book_learn_results
+    game = game_results.live_game(positions, score, "store", caller.identity, learned=learned)
+    if not len(new_games(game, run.book.games)):
+        return
     counted = game_results.count(run.book, game)
     black = seen_by_black(own, last.black_to_move)
     winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"

@@ -148,6 +148,7 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
     A cancellation changes nothing.
     """
     rows, results = _without(book, tally(book, games, progress))
+    book.adjusted = []
     kept = without(book.games, games["identity"].tolist())
     if len(played(kept)) == len(kept):
         results[~np.isin(rows, tally(book, kept, progress).rows)] = 0
@@ -198,8 +199,11 @@ def counts_without_games(book: Book, progress: ProgressCallback = no_progress) -
     return rows[:0], results[:0]
 
 
-def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, learned: bool) -> Games:
+def live_game(
+    positions: Sequence[tuple[int, int]], score: int, source: str, identity: bytes = b"", *, learned: bool
+) -> Games:
     """Return the record of a game that was just played; it differs from every other game, even one of the same moves.
+    ``identity``, 16 bytes, is made up unless given.
 
     ``positions`` run from the start of the game on, each seen from the side to move, so that sides alternate and passes
     are positions too; ``score`` is the final score in discs for the first mover. Raises `OutOfRange` for a score
@@ -207,5 +211,5 @@ def live_game(positions: Sequence[tuple[int, int]], score: int, source: str, *, 
     """
     within("final score", score, -64, 64)
     return unpacked(
-        packed(secrets.token_bytes(16), positions[0], squares_of(positions), score, source, learned=learned)
+        packed(identity or secrets.token_bytes(16), positions[0], squares_of(positions), score, source, learned=learned)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 
@@ -20,10 +22,8 @@ class PlayedGame:
         self.white_ms = 0.0
         self._undone: list[int] = []
         """Moves taken back; the last of the list is redone first."""
-        self._counted: list[int] = []
-        """The moves of the game whose result was counted last."""
-        self._adjusted: list[int] = []
-        """The moves of the game for which the book was adjusted last."""
+        self.mark = os.urandom(16)
+        """Tells this game from all others, of the same moves too."""
 
     def start(self, initial: Position) -> None:
         """Start a game from a position."""
@@ -31,12 +31,11 @@ class PlayedGame:
         self.restart()
 
     def restart(self) -> None:
-        """Start the game again from its initial position; forget its moves, the times, and whether it was counted."""
+        """Start the game again from its initial position; forget its moves and the times. It is another game."""
         self.position = self.initial
         self.moves = []
         self._undone = []
-        self._counted = []
-        self._adjusted = []
+        self.mark = os.urandom(16)
         self.black_ms = self.white_ms = 0.0
 
     def play(self, move: int) -> None:
@@ -69,18 +68,6 @@ class PlayedGame:
         """The number of plies that `redo` can play."""
         return len(self._undone)
 
-    def counted(self) -> bool:
-        """Return whether this game's result was counted before, and mark it as counted."""
-        already = self._counted == self.moves
-        self._counted = list(self.moves)
-        return already
-
-    def adjusted(self) -> bool:
-        """Return whether the book was adjusted for this game before, and mark the game as one for which it was."""
-        already = self._adjusted == self.moves
-        self._adjusted = list(self.moves)
-        return already
-
     def positions(self) -> list[Position]:
         """Return the position before each move, and the present one."""
         positions = [self.initial]
@@ -108,9 +95,8 @@ class PlayedGame:
 
         self.initial = image(self.initial)
         self.position = image(self.position)
-        self.moves, self._undone, self._counted, self._adjusted = (
-            [rules.transform_move(move, symmetry) for move in moves]
-            for moves in (self.moves, self._undone, self._counted, self._adjusted)
+        self.moves, self._undone = (
+            [rules.transform_move(move, symmetry) for move in moves] for moves in (self.moves, self._undone)
         )
         if swap_colours:
             self.black_ms, self.white_ms = self.white_ms, self.black_ms

@@ -53,8 +53,7 @@ class Caller(NamedTuple):
 
     ``client`` names the caller in the list of jobs; file names of a ``remote`` caller are resolved in the data folder.
     ``engine`` returns the caller's engine; None for callers without one. ``show`` is called, from any thread, with the
-    searches that `book verbose` asks for. ``counted`` returns whether the game's result was already counted for this
-    dialogue, and marks it as counted; ``adjusted`` does so for `book adjust`.
+    searches that `book verbose` asks for. ``mark`` tells the game of a dialogue from all others; "" without.
     """
 
     client: str
@@ -65,8 +64,7 @@ class Caller(NamedTuple):
     role: str = ADMIN
     engine: Callable[[], LoadedEngine] | None = None
     show: Callable[[str], None] | None = None
-    counted: Callable[[], bool] | None = None
-    adjusted: Callable[[], bool] | None = None
+    mark: bytes = b""
 
     @property
     def positions(self) -> list[Position]:
@@ -75,6 +73,16 @@ class Caller(NamedTuple):
         for move in self.moves:
             positions.append(positions[-1].after(move))
         return positions
+
+    @property
+    def identity(self) -> bytes:
+        """What tells the game, as far as it was played, from all others: 16 bytes, the same however the board is
+        turned; "" for callers without a dialogue.
+        """
+        import hashlib
+
+        images = (bytes(rules.transform_move(move, symmetry) for move in self.moves) for symmetry in range(8))
+        return hashlib.blake2b(self.mark + min(images), digest_size=16).digest() if self.mark else b""
 
     @property
     def position(self) -> tuple[int, int]:

@@ -35,8 +35,7 @@ def caller_of(session: Session) -> Caller:
         session.remote,
         session.role,
         session.engine,
-        counted=game.counted,
-        adjusted=game.adjusted,
+        mark=game.mark,
     )
 
 

@@ -328,3 +328,38 @@ def test_games_taken_back_leave_no_results(dialogue: BookDialogue, tmp_path: Pat
     assert len(left) == 4, "the other game's positions"
     dialogue.say("book uncount other.sgf")
     assert not any(any(weights) for weights in results(dialogue.book).values())
+
+
+@pytest.mark.parametrize("kind", ["book", pytest.param("dat", marks=pytest.mark.needs("book.edax")), "overlay"])
+def test_a_game_counts_in_each_book_until_it_is_taken_back(kind: str, dialogue: BookDialogue, tmp_path: Path) -> None:
+    """What was undone, taken back, or done in another book is no reason to refuse."""
+    dialogue.say("book new 1 6")
+    dialogue.say(f"book save {tmp_path / 'other.book'}")
+    base = tmp_path / f"b.{'book' if kind == 'overlay' else kind}"
+    dialogue.say(f"book save {base}")
+    dialogue.say(f"book load {base}" + (f" --overlay {tmp_path / 'o'}" if kind == "overlay" else ""))
+    dialogue.say("play f5d6c6f4d7d8c5f6e6b6g5h5")
+    assert "Game counted" in dialogue.say("book store")
+    assert "Game counted" not in dialogue.say("book store")
+    once = results(dialogue.book)
+    assert "1 game taken back" in dialogue.say("book uncount store")
+    assert "Game counted" in dialogue.say("book store")
+    dialogue.say("book undo")
+    assert "Game counted" in dialogue.say("book store")
+    assert results(dialogue.book) == once
+    assert "already" not in dialogue.say("book adjust")
+    adjusted = results(dialogue.book)
+    dialogue.say("rotate 90")
+    assert "already" in dialogue.say("book adjust")
+    assert "Game counted" not in dialogue.say("book store")
+    dialogue.say("book undo")
+    assert results(dialogue.book) == once
+    assert "already" not in dialogue.say("book adjust")
+    assert results(dialogue.book) == adjusted
+    dialogue.say(f"book load {tmp_path / 'other.book'} --discard")
+    assert "Game counted" in dialogue.say("book store")
+    assert "already" not in dialogue.say("book adjust")
+    assert results(dialogue.book) == adjusted
+    dialogue.say("init")
+    dialogue.say("play f5d6c6f4d7d8c5f6e6b6g5h5")
+    assert "Game counted" in dialogue.say("book store"), "it is another game"
