@@ -54,6 +54,19 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return posix or any(map(_missing, re.findall(r"mark\.needs\(\"([\w.]+)\"\)", marks))) or None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Have each process begin with other folders: in a new checkout it then finds compiled what others began with."""
+    report = yield
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")[2:]
+    if worker and collector.path == Path(__file__).parent and isinstance(collector, pytest.Dir):
+        begin = len(report.result) * int(worker) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        report.result = [*report.result[begin:], *report.result[:begin]]
+    return report
+
+
 def _missing(satellite: str) -> bool:
     return find_spec(f"desdaemon.{satellite}") is None
 
@@ -77,7 +90,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]}"))
     tests = Path(__file__).parent
     ranks = {name: rank for rank, name in enumerate(_FOLDERS)}
-    items.sort(key=lambda item: ranks.get(item.path.relative_to(tests).parts[0], len(ranks)))
+    places = {path: path.relative_to(tests) for path in {item.path for item in items}}
+    items.sort(key=lambda item: (ranks.get(places[item.path].parts[0], len(ranks)), places[item.path]))
     if INTERPRETED:
         from interpreted import RECURSION
 
