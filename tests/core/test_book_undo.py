@@ -212,6 +212,7 @@ def test_a_command_that_changed_nothing_is_not_taken_back(
     assert state(dialogue.book) == before
 
 
+@pytest.mark.needs("book.reports")
 @pytest.mark.parametrize("native", [True, pytest.param(False, marks=pytest.mark.needs("book.edax"))])
 def test_scores_set_by_hand_are_still_known_after_an_undo(
     native: bool, dialogue: BookDialogue, files: dict[str, str]
@@ -374,6 +375,7 @@ def test_the_journal_copied_first_and_then_the_file_is_a_whole_copy(
         assert store.notes == []
 
 
+@pytest.mark.needs("book.reports")
 def test_a_command_is_written_as_it_was_given() -> None:
     lines = ["add a.wtb b --played 7 --unsearched", "edit f5 -3", "delete", "merge x.dat --keep-ours", 'load "a b" 7']
     for line in (*lines, "cut 6", "enumerate 3", "depth"):
