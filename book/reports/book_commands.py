@@ -38,7 +38,7 @@ COMMANDS = (
             GAMES_COUNTED,
             GAMES_KNOWN,
         ),
-    ),
+    )._replace(saves=True),
     BookCommand(
         "diff",
         (
@@ -119,6 +119,7 @@ COMMANDS = (
         "Write the best lines from here to a file.",
         long=True,
         role=ADMIN,
+        saves=True,
         handler=f"{_HANDLERS}:extract",
         results=(count("lines", "Lines written.", "lines"),),
     ),

@@ -398,12 +398,14 @@ def written_line(command: BookCommand, values: BookValues) -> str:
     follows it. None is always left out, because no word stands for it.
     """
     words: list[str] = []
+    placed = False
     for parameter in reversed(command.parameters):
         value = values[parameter.name]
         by_name = parameter.kind == "flag" or parameter.named
         # A default before another value keeps that value's place.
-        if value is None or value is False or (value == parameter.default and (by_name or not words)):
+        if value is None or value is False or (value == parameter.default and (by_name or not placed)):
             continue
+        placed |= not by_name
         if isinstance(value, int) and parameter.kind == "move":
             words.insert(0, move_text(value).lower())
         elif parameter.kind != "flag":

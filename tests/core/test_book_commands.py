@@ -9,6 +9,7 @@ import pytest
 import referee
 from book_dialogue import BookDialogue
 from checkout import ROOT
+from dialogue import Script
 from test_book_grow import reference_deviate
 from toys import canonical, contents, game_positions, undated
 
@@ -489,3 +490,14 @@ def test_adding_a_game_searches_only_what_it_brought(dialogue: BookDialogue, tmp
     assert f"{still - 3} still to be searched" in dialogue.say("book verify")
     assert "finished" in dialogue.say("book fix")
     assert "no errors" in dialogue.say("book verify")
+
+
+@pytest.mark.parametrize("line", ["book extract {}/g.txt", "book merge {}/b.book --into", "book save {}/b.book"])
+def test_a_script_that_could_not_write_its_file_ends_with_an_error(
+    line: str, dialogue: BookDialogue, tmp_path: Path
+) -> None:
+    dialogue.text.scripted = True
+    dialogue.say("book new 1 4")
+    dialogue.say(f"book save {tmp_path / 'my.book'}")
+    dialogue.say(f"book load {tmp_path / 'my.book'} --overlay {tmp_path / 'o'}")
+    assert dialogue.text.run(Script(line.format(tmp_path / "none")), lambda: None) == 1

@@ -378,6 +378,14 @@ def test_the_journal_copied_first_and_then_the_file_is_a_whole_copy(
 @pytest.mark.needs("book.reports")
 def test_a_command_is_written_as_it_was_given() -> None:
     lines = ["add a.wtb b --played 7 --unsearched", "edit f5 -3", "delete", "merge x.dat --keep-ours", 'load "a b" 7']
-    for line in (*lines, "cut 6", "enumerate 3", "depth"):
+    for line in (
+        *lines,
+        "cut 6",
+        "enumerate 3",
+        "depth",
+        "self-play 5 --positions 1",
+        "deviate --nodes 9",
+        "learn 9 1 1 1",
+    ):
         assert written_line(*parse_line(line)) == line
     assert set(REMOVING) <= {command.name for command in BOOK_COMMANDS}
