@@ -53,6 +53,9 @@ _LOWEST = 19
 _UNFINISHED = (journal.FrameKind.SEARCHED, journal.FrameKind.STEPS, journal.FrameKind.COMMAND)
 """The kinds of entries for which a book's file has no place: they stay in the journal."""
 
+_NO_CHANGES = (*_UNFINISHED, journal.FrameKind.FORGOTTEN)
+"""The kinds of entries after which the book's positions, options and games are what they were."""
+
 REMOVING = (
     *("add", "merge", "uncount", "adjust", "edit", "unedit", "rule", "verify"),
     *("prune", "subtree", "cut", "reduce", "delete"),
@@ -453,7 +456,7 @@ class Store:
                 command = unpacked_command(frame.payload)
                 if last is None or not command.started or last[1][:3] != command[:3]:
                     last = place, command
-            elif frame.kind not in _UNFINISHED and last is not None and last not in found[-1:]:
+            elif frame.kind not in _NO_CHANGES and last is not None and last not in found[-1:]:
                 found.append(last)
         return frames, found
 

@@ -232,6 +232,18 @@ def test_scores_set_by_hand_are_still_known_after_an_undo(
     assert "no score was set by hand" in dialogue.refused("book unedit")
 
 
+def test_searches_that_added_nothing_are_nothing_to_take_back(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    before = state(dialogue.book)
+    answer = f"book answer {files['whole']} --level 1 --plies 2"
+    dialogue.say(answer)
+    after = state(dialogue.book)
+    dialogue.book.replies.clear()
+    assert "0 positions added" in dialogue.say(answer)
+    assert state(dialogue.book) == after
+    dialogue.say("book undo")
+    assert state(dialogue.book) == before
+
+
 @pytest.mark.needs("book.edax")
 def test_a_large_book_without_a_journal_is_not_copied(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
