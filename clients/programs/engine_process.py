@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -31,6 +32,7 @@ THREAD_OPTIONS = {"n", "n-tasks"}
 """Names of this program's option for the number of search threads; the match sets 1 if it is not given."""
 
 _MOST_KEPT = 1 << 20
+_SENT = b"< "
 _GOING_S = 3.0
 _LAST_LINES_S = 0.5
 _LONGEST_LINE = 300
@@ -100,7 +102,9 @@ class EngineProcess:
             raise EngineFault("crash", "not started: it is being stopped") from None
         self._log = log.open("ab") if log else None
         self._log_lock = threading.Lock()
+        self._noted = 0
         self._said = bytearray()
+        self._received = 0
         self._ended = False
         self._news = threading.Condition()
         self._last_news = time.perf_counter()
@@ -137,6 +141,7 @@ class EngineProcess:
             now = time.perf_counter()
             with self._news:
                 self._said += data
+                self._received += len(data)
                 del self._said[:-_MOST_KEPT]
                 self._last_news = now
                 self._ended = not data
@@ -146,14 +151,19 @@ class EngineProcess:
             self._note(b"> ", data)
 
     def _note(self, mark: bytes, data: bytes) -> None:
+        """Write to the log. Of a program that floods it gets `_MOST_KEPT` bytes for each line that was sent."""
         if self._log:
             with self._log_lock, contextlib.suppress(OSError, ValueError):
-                self._log.write(b"".join(mark + line for line in data.splitlines(keepends=True)))
+                self._noted = 0 if mark == _SENT else self._noted + len(data)
+                if self._noted <= _MOST_KEPT:
+                    self._log.write(b"".join(mark + line for line in data.splitlines(keepends=True)))
+                elif self._noted - len(data) <= _MOST_KEPT:
+                    self._log.write(b"\n! what follows is not written: it is too much\n")
                 self._log.flush()
 
     def send(self, *lines: str) -> None:
         data = "".join(f"{line}\n" for line in lines).encode()
-        self._note(b"< ", data)
+        self._note(_SENT, data)
         try:
             self._input.write(data)
             self._input.flush()
@@ -165,20 +175,26 @@ class EngineProcess:
         with self._news:
             self._said.clear()
 
-    def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """Wait until ``pattern`` matches in the output. Returns the match and the time of the latest output
+    def until(self, find: Callable[[bytes], re.Match[bytes] | None], seconds: float) -> tuple[re.Match[bytes], float]:
+        """Wait until ``find`` finds what is awaited in the output. Returns the match and the time of the latest output
         (`time.perf_counter`), and drops the output up to the match's end. Only the last `_MOST_KEPT` bytes of output
         are searched.
+
+        A program may write anything, so ``find`` must take a time in proportion to the output.
 
         Raises `EngineFault` after ``seconds`` without a match, or if the program ends first.
         """
         deadline = time.perf_counter() + seconds
+        searched = -1
         with self._news:
             while True:
-                match = pattern.search(bytes(self._said))
-                if match:
-                    del self._said[: match.end()]
-                    return match, self._last_news
+                # What has been searched is not searched again: signals wait for it.
+                if searched != self._received:
+                    searched = self._received
+                    match = find(bytes(self._said))
+                    if match:
+                        del self._said[: match.end()]
+                        return match, self._last_news
                 if self._ended:
                     break
                 left = deadline - time.perf_counter()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desdaemon.clients.gamefiles.ggf import ggf_text
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.games.records import ClockTerms, GameRecord
 from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
 from desdaemon.protocol.othello.rules import PASS, squares
@@ -58,6 +58,10 @@ class EngineClient(ABC):
         """
         return False
 
+    def _named(self, name: str) -> None:
+        """Take the name that the program reports, which may be anything, as a short line that no terminal obeys."""
+        self.name = in_one_line(" ".join(name.split()))
+
     @property
     def title(self) -> str:
         """The name to show: ``alias``, else the reported ``name``, else `program_name`."""
@@ -96,23 +100,35 @@ class GtpPlayer(EngineClient):
 
     _ANALYSES = "kata-genmove_analyze"
     _LEAD = re.compile(rb"scoreLead ([+-]?[\d.]+)")
+    _BEGINNING = re.compile(rb"(?:^|\n)>?[=?]")
+    _END = re.compile(rb"\n\r?\n")
     _ANSWER = re.compile(rb"(?:^|\n)>?([=?])\d*[ \t]*((?:[^\n]|\n(?!\r?\n))*)\n\r?\n")
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
         super().__init__(process)
         self._ask("protocol_version", seconds)
-        names = [self._ask(word) for word in ("name", "version")]
-        self.name = " ".join(name for name in names if name)
+        name, version = (self._ask(word) for word in ("name", "version"))
+        self._named(f"{name} {version or ''}" if name else "")
         self._commands = set((self._ask("list_commands") or "").split())
         self._takes_passes = True
         if "set_game" in self._commands and self._ask("set_game Othello") is None:
             raise EngineFault("answer", "it does not play Othello: set_game is refused")
         self._ask("boardsize 8")
 
+    @classmethod
+    def find_answer(cls, said: bytes) -> re.Match[bytes] | None:
+        """Return the first whole answer: the sign, and the text up to the empty line.
+
+        Only at the first beginning is an end looked for, which the others would not have either: tried at each of them
+        an endless answer would take a time by the square of its length.
+        """
+        begun = cls._BEGINNING.search(said)
+        return cls._ANSWER.match(said, begun.start()) if begun and cls._END.search(said, begun.end()) else None
+
     def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
         """Return the answer to a command; None if the program refuses it. Raises `EngineFault` after ``seconds``."""
         self.process.send(line)
-        match, _ = self.process.until(self._ANSWER, seconds)
+        match, _ = self.process.until(self.find_answer, seconds)
         return match[2].decode("utf-8", "replace").strip() if match[1] == b"=" else None
 
     def begin(self, initial: Position, control: TimeControl) -> None:
@@ -163,7 +179,7 @@ class GtpPlayer(EngineClient):
             self._ask(f"time_left {colour} {left:.3f} 1" if watch.control.move else f"time_left {colour} {left:.3f} 0")
         asked = self.wants_scores and self._ANALYSES in self._commands
         self.process.send(f"{self._ANALYSES} {colour} {_NO_INTERVAL}" if asked else f"genmove {colour}")
-        match, arrived = self.process.until(self._ANSWER, seconds)
+        match, arrived = self.process.until(self.find_answer, seconds)
         text = match[2].decode("utf-8", "replace").strip()
         if match[1] == b"?":
             raise EngineFault("answer", f"it refuses to move: {quoted(text)}")
@@ -183,7 +199,7 @@ class NBoardPlayer(EngineClient):
     its answer is awaited.
     """
 
-    _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)(?:/([+-]?[\d.]+))?[^\n]*\n")
+    _MOVE = re.compile(rb"(?:^|\n)===(?=[^\n]*\n)[ \t]*([^\s/]+)(?:/([+-]?[\d.]+))?[^\n]*\n")
     _NAME = re.compile(rb"(?:^|\n)set[ \t]+myname[ \t]+(\S+)")
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
@@ -196,11 +212,10 @@ class NBoardPlayer(EngineClient):
     def _ping(self, seconds: float) -> None:
         self._pings += 1
         self.process.send(f"ping {self._pings}")
-        pong = re.compile(rb"((?:.*\n)?)[ \t]*pong[ \t]+%d\s" % self._pings, re.DOTALL)
-        match, _ = self.process.until(pong, seconds)
-        names = self._NAME.findall(b"\n" + match[1])
+        match, _ = self.process.until(_pong(self._pings).search, seconds)
+        names = self._NAME.findall(match.string[: match.start()])
         if names:
-            self.name = names[-1].decode("utf-8", "replace")
+            self._named(names[-1].decode("utf-8", "replace"))
 
     def begin(self, initial: Position, control: TimeControl) -> None:
         if control.move:
@@ -222,7 +237,7 @@ class NBoardPlayer(EngineClient):
         self._ping(ANSWER_S)
         self.process.forget()
         self.process.send("go")
-        match, arrived = self.process.until(self._MOVE, seconds)
+        match, arrived = self.process.until(self._MOVE.search, seconds)
         self.score = _score([match[2]] if match[2] else [])
         return match[1].decode("utf-8", "replace"), arrived
 
@@ -238,7 +253,7 @@ class TextPlayer(EngineClient):
 
     def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
         super().__init__(process)
-        process.until(self._PROMPT, seconds)
+        process.until(self._PROMPT.search, seconds)
         process.send("mode 3", "ponder off")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
@@ -258,7 +273,7 @@ class TextPlayer(EngineClient):
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
         self.process.forget()
         self.process.send("go")
-        match, arrived = self.process.until(self._MOVE, seconds)
+        match, arrived = self.process.until(self._MOVE.search, seconds)
         self.score = _score(self._SEARCHED.findall(match.string[: match.start()]))
         return match[1].decode("utf-8", "replace"), arrived
 
@@ -334,18 +349,38 @@ def detected_protocol(
 
 
 _NBOARD = "nboard 2\nping 1"
-_ANSWERED = re.compile(rb"(?P<gtp>" + GtpPlayer._ANSWER.pattern + rb")|(?P<nboard>(?:^|\n)[ \t]*pong[ \t]+1\s)")
-_PROMPTED = re.compile(_ANSWERED.pattern + rb"|(?P<text>>)")
 
 
-def _heard(process: EngineProcess, pattern: re.Pattern[bytes], seconds: float) -> str:
-    """Return the name of the group of ``pattern`` that matches a program's output, "" if none does within ``seconds``.
+def _pong(number: int) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:^|\n)[ \t]*pong[ \t]+%d\s" % number)
+
+
+_SIGNS: dict[str, Callable[[bytes], re.Match[bytes] | None]] = {
+    "gtp": GtpPlayer.find_answer,
+    "nboard": _pong(1).search,
+    "text": re.compile(rb">").search,
+}
+"""By protocol what a program says that speaks it."""
+_ANSWERED, _PROMPTED = ("gtp", "nboard"), tuple(_SIGNS)
+
+
+def _heard(process: EngineProcess, protocols: Sequence[str], seconds: float) -> str:
+    """Return that of ``protocols`` whose sign comes first in a program's output, "" if none does within ``seconds``.
     Raises `EngineFault` if the program ends.
     """
+    heard = ""
+
+    def find(said: bytes) -> re.Match[bytes] | None:
+        nonlocal heard
+        found = [(match.start(), name, match) for name in protocols if (match := _SIGNS[name](said))]
+        if not found:
+            return None
+        _, heard, match = min(found, key=lambda one: one[0])
+        return match
+
     try:
-        match, _ = process.until(pattern, seconds)
+        process.until(find, seconds)
     except EngineFault as fault:
         if fault.kind != "hang":
             raise
-        return ""
-    return match.lastgroup or ""
+    return heard

@@ -34,7 +34,7 @@ def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str,
         for number, (op, args) in enumerate([("book.load", {"file": str(Path(file).resolve())}), *requests], 1):
             process.send(json.dumps({"v": 1, "id": number, "op": op, "args": args}))
             while True:
-                reply = json.loads(process.until(_LINE, _TIMEOUT_S)[0][0])
+                reply = json.loads(process.until(_LINE.match, _TIMEOUT_S)[0][0])
                 if reply["type"] == "error":
                     raise BadInput(f"--book-results {quoted(file)}: {reply['error']['message']}")
                 if reply["type"] != "partial" and reply["id"] == number:

@@ -20,10 +20,11 @@ from processes import alive, gone
 from desdaemon.clients.match import match as command
 from desdaemon.clients.programs import process_groups
 from desdaemon.clients.programs.engine_process import EngineFault, EngineProcess, command_of
-from desdaemon.clients.programs.engine_protocols import NBoardPlayer, start_player
+from desdaemon.clients.programs.engine_protocols import PLAYERS, NBoardPlayer, start_player
 from desdaemon.clients.programs.process_groups import MatchStopped, ProcessGroups
-from desdaemon.clients.programs.time_control import TimeControl
+from desdaemon.clients.programs.time_control import Stopwatch, TimeControl
 from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import START
 
 RUN = IMPORT + "from desdaemon.clients.match import match; sys.exit(match.main(sys.argv[1:]))"
@@ -131,7 +132,7 @@ def test_no_program_is_started_after_a_stop() -> None:
     process = EngineProcess(command_of(fake("gtp")), groups=groups)
     groups.stop()
     with pytest.raises(EngineFault, match="SIGKILL"):
-        process.until(re.compile(b"never"), 20)
+        process.until(re.compile(b"never").search, 20)
     process.kill()
     with pytest.raises(MatchStopped):
         groups.start(["true"], None)
@@ -235,3 +236,49 @@ def test_nboard_programs_may_be_late_with_their_name() -> None:
     player.begin(START, TimeControl(level=7))
     assert player.title == "Late7"
     player.close()
+
+
+@pytest.mark.parametrize("protocol", list(PLAYERS))
+def test_an_answer_without_end_takes_no_longer_than_any_other(protocol: str, tmp_path: Path) -> None:
+    """What comes is searched once, in a time in proportion: no pattern goes over it again from each of its places. Of
+    the log it takes a MiB.
+    """
+    log = tmp_path / "log"
+    player = start_player(command_of(fake(protocol, "flood")), protocol, log)
+    since = time.monotonic()
+    try:
+        player.begin(START, TimeControl())
+        with pytest.raises(EngineFault, match="no answer within 1 s"):
+            player.answer(GameRecord(START, ()), Stopwatch(TimeControl(), 0), 1.0)
+        assert time.monotonic() - since < 20
+    finally:
+        player.process.kill()
+    assert log.stat().st_size < 4 << 20
+    assert "! what follows is not written" in log.read_text()
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
+def test_a_page_of_lines_before_the_answer_is_searched_once(protocol: str) -> None:
+    process = EngineProcess(command_of(fake(protocol, "babble")))
+    since = time.monotonic()
+    try:
+        with pytest.raises(EngineFault, match="no answer within 1 s"):
+            PLAYERS[protocol](process, 1.0)
+        assert time.monotonic() - since < 20
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("= \x1b]0;mine\x07 of\n two\u202e", r"\x1b]0;mine\x07 of two\u202e"),
+        ("= " + "n" * 100000, "n" * 40 + "..." + "n" * 10),
+        ("? no", Path(sys.executable).name),
+    ],
+    ids=["controls", "long", "refused"],
+)
+def test_the_name_of_a_program_is_a_short_line_that_no_terminal_obeys(said: str, title: str) -> None:
+    player = start_player(command_of(fake("gtp", "name", said)), "gtp")
+    player.close()
+    assert player.title == title

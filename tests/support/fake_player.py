@@ -1,8 +1,9 @@
 """A player of no strength that speaks the protocols of real ones, and goes wrong where it is told to.
 
 ``fake_player.py PROTOCOL [FAULT [MOVE]]``: from its own move number MOVE on it does FAULT: illegal, junk, crash, hang,
-slow (half a second), resign, refuse. ``deaf`` never says anything, ``broken`` ends at once, ``stubborn`` starts a
-program of its own, ``setup`` can be given a board, ``scores`` tells what it thinks of its moves (in NBoard all do),
+slow (half a second), resign, refuse, flood (an answer without end). ``deaf`` never says anything, ``babble`` lines
+that mean nothing, a MiB of them, ``name`` says MOVE as its name, ``broken`` ends at once, ``stubborn`` starts a program
+of its own, ``setup`` can be given a board, ``scores`` tells what it thinks of its moves (in NBoard all do),
 ``late-name`` says its name with the first depth only; ``first`` and ``last`` are the choices of move.
 """
 
@@ -19,7 +20,9 @@ import referee
 
 PROTOCOL = sys.argv[1]
 FAULT = sys.argv[2] if len(sys.argv) > 2 else "first"
-FROM = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+FROM = int(sys.argv[3]) if len(sys.argv) > 3 and FAULT != "name" else 0
+FLOOD = {"gtp": ("", "= x\n"), "nboard": ("\n===", "x"), "text": ("\nplays ", "x")}
+"""How an answer without end begins, and how it goes on."""
 
 
 class Game:
@@ -52,6 +55,8 @@ class Game:
             os._exit(3)
         if wrong and FAULT == "hang":
             time.sleep(1000)
+        if wrong and FAULT == "flood":
+            flood(*FLOOD[PROTOCOL])
         if wrong and FAULT == "slow":
             time.sleep(0.5)
         if wrong and FAULT in ("illegal", "junk", "resign"):
@@ -64,12 +69,18 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def flood(beginning: str, more: str) -> None:
+    say(beginning)
+    while True:
+        say(more * 10000)
+
+
 def gtp(game: Game) -> None:
     for line in sys.stdin:
         words = line.split()
         answer = "= "
         if words[0] == "name":
-            answer = f"= Fake {FAULT}"
+            answer = sys.argv[3] if FAULT == "name" else f"= Fake {FAULT}"
         elif words[0] == "list_commands":
             more = {"setup": "\ngogui-setup", "scores": "\nkata-genmove_analyze"}
             answer = "= name\ngenmove\ntime_left" + more.get(FAULT, "")
@@ -135,6 +146,9 @@ def text(game: Game) -> None:
 
 if __name__ == "__main__":
     if FAULT == "deaf":
+        time.sleep(1000)
+    if FAULT == "babble":
+        say("= x\n" * (1 << 18))
         time.sleep(1000)
     if FAULT == "broken":
         sys.exit("\x1b[31mno such weights: /no/where\x1b[0m")
