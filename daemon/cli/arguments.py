@@ -163,8 +163,10 @@ def _unknown(argument: str, name: str) -> str:
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = ""
     if not dashes:
-        from desdaemon.protocol.commands.sub_commands import near_sub_command
+        from desdaemon.protocol.commands.sub_commands import near_sub_command, sub_commands_of
 
+        if inside := sub_commands_of(name):
+            return f"{quoted(argument)}: expected {' or '.join(map(quoted, inside))}"
         near = near_sub_command(name)
     near = near or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"

@@ -31,6 +31,11 @@ def find_sub_command(arguments: list[str]) -> SubCommand | None:
     return max(matching, key=lambda command: len(command.name), default=None)
 
 
+def sub_commands_of(word: str) -> list[str]:
+    """Return the names of the sub-commands of two words that begin with ``word``."""
+    return [command.name for command in SUB_COMMANDS if command.name.startswith(f"{word} ")]
+
+
 def near_sub_command(word: str) -> str:
     """Return the one-word name of the sub-command nearest to a misspelt ``word``; "" if none is near."""
     return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

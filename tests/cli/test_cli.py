@@ -91,6 +91,11 @@ def test_the_name_of_the_program_chooses_the_protocol(tmp_path: Path) -> None:
         (["-l"], "-l"),
         (["-nonsense"], '"-nonsense"'),
         (["nonsense"], '"nonsense"'),
+        pytest.param(
+            ["book"],
+            '"book judge" or "book site"',
+            marks=[pytest.mark.needs("book.judge"), pytest.mark.needs("book.site")],
+        ),
         (["-ggs", "-ggs-password", "x"], "-ggs-password"),
         (["-book-usage", "maybe"], '"maybe"'),
         (["-solve"], "-solve"),
