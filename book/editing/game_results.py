@@ -142,16 +142,24 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
 
 
 def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress) -> None:
-    """Take back the results of counted games, and what was learned from them, in one step for the journal. A position
-    through which no counted game is left has no results, whatever `adjust` made of them.
+    """Take back the results of counted games, and what was learned from them, in one step for the journal. A result
+    that no counted game has any more is 0, and one that some have is not, whatever `adjust` made of them.
 
     A cancellation changes nothing.
     """
-    rows, results = _without(book, tally(book, games, progress))
+    gone = tally(book, games, progress)
+    rows, results = _without(book, gone)
     book.adjusted = []
     kept = without(book.games, games["identity"].tolist())
     if len(played(kept)) == len(kept):
-        results[~np.isin(rows, tally(book, kept, progress).rows)] = 0
+        others = tally(book, kept, progress)
+        left = np.zeros(len(rows), RESULT)
+        left[np.isin(rows, others.rows)] = others.results[np.isin(others.rows, rows)]
+        before = book.table.results_of(rows)
+        for name in _OUTCOMES:
+            share = left[name] / np.maximum(left[name] + gone.results[name], 1)
+            spent = results[name] == 0
+            results[name] = np.where(left[name] == 0, 0.0, np.where(spent, before[name] * share, results[name]))
     with book.together():
         book.unlist_games(games)
         book.store_results(rows, results)

@@ -363,3 +363,30 @@ def test_a_game_counts_in_each_book_until_it_is_taken_back(kind: str, dialogue: 
     dialogue.say("init")
     dialogue.say("play f5d6c6f4d7d8c5f6e6b6g5h5")
     assert "Game counted" in dialogue.say("book store"), "it is another game"
+
+
+@pytest.mark.parametrize("gone", ["won", "lost"])
+def test_of_games_taken_back_no_result_is_left_and_others_keep_theirs(
+    gone: str, dialogue: BookDialogue, tmp_path: Path
+) -> None:
+    """However often the line was made less attractive in between."""
+    dialogue.say("book new 1 12")
+    for name, line in (("won", "f5d6c5f4e7f6g5e6e3"), ("lost", "f5d6c6f4d7d8c5f6e6b6g5h5")):
+        (tmp_path / f"{name}.txt").write_text(f"{line}\n" * 3)
+        dialogue.say(f"book add {tmp_path / name}.txt --unsearched")
+        dialogue.say("init")
+        dialogue.say(f"play {line}")
+        for _ in range(6):
+            dialogue.say("init")
+            dialogue.say(f"play {line}")
+            dialogue.say("book adjust " + ("black" if name == "lost" else "white"))
+    dialogue.say(f"book uncount {gone}.txt")
+    dialogue.say("init")
+    won, drawn, lost = results(dialogue.book)[START]
+    assert drawn == 0
+    assert (won > 0, lost > 0) == (gone == "lost", gone == "won")
+    positions = game_positions(dialogue.book, [37, 43])
+    for number, position in enumerate(positions):
+        won, drawn, lost = dialogue.book.table.results(dialogue.book.table.find(*position))
+        black_won, black_lost = (won, lost) if number % 2 == 0 else (lost, won)
+        assert (black_won > 0, black_lost > 0) == (gone == "lost", gone == "won")
