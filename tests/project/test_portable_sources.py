@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 import pytest
 from checkout import ROOT
@@ -97,38 +98,43 @@ RULES: list[Callable[[ast.Call], bool]] = [
 ]
 
 
+def _monotonic(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and (getattr(node.value, "id", ""), node.attr) == ("time", "monotonic")
+
+
 COARSE = "durations by a clock that ticks 64 times a second"
 
 
-def coarse(tree: ast.AST) -> Iterator[ast.Attribute]:
+def coarse(nodes: list[ast.AST]) -> Iterator[ast.Attribute]:
     """Where a duration is measured by `time.monotonic`, which ticks every 15.6 ms on Windows up to Python 3.12: a
     difference that is not only compared, and the clock itself given to others. `time.perf_counter` ticks finely.
     """
-    compared = {
-        id(side) for node in ast.walk(tree) if isinstance(node, ast.Compare) for side in ast.iter_child_nodes(node)
-    }
-    calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "time.monotonic" and id(node) not in calls:
+    compared = {id(side) for node in nodes if isinstance(node, ast.Compare) for side in ast.iter_child_nodes(node)}
+    calls = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
+        if _monotonic(node) and id(node) not in calls:
             yield node
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and id(node) not in compared:
             yield from (
-                part.func
-                for part in ast.walk(node.left)
-                if isinstance(part, ast.Call) and ast.unparse(part) == "time.monotonic()"
-                if isinstance(part.func, ast.Attribute)
+                part.func for part in ast.walk(node.left) if isinstance(part, ast.Call) and _monotonic(part.func)
             )
 
 
 def broken(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
     """The lines that break a rule: the line, what is used, the rule."""
-    yield from ((node.lineno, node.attr, COARSE) for node in coarse(tree))
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    yield from ((node.lineno, node.attr, COARSE) for node in coarse(nodes))
+    for node in nodes:
         if isinstance(node, ast.Call):
             for rule in RULES:
                 if rule(node):
                     yield node.lineno, name_of(node)[1], rule.__name__
-        elif isinstance(node, ast.Attribute) and ast.unparse(node)[:10] == "signal.SIG" and node.attr not in SIGNALS:
+        elif (
+            isinstance(node, ast.Attribute)
+            and getattr(node.value, "id", "") == "signal"
+            and node.attr.startswith("SIG")
+            and node.attr not in SIGNALS
+        ):
             yield node.lineno, node.attr, "a signal that not all systems have"
 
 
