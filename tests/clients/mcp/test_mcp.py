@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from checkout import IMPORT, ROOT
@@ -21,16 +21,19 @@ from programs import node_package, programs
 from served import ENDLESS, PATIENCE_S, PRETENDING, Peer, Served, heed_signals, serving
 from waits import until
 
-pytest.importorskip("mcp")
-
-import jsonschema
-import mcp
-from mcp.shared.exceptions import MCPError
-
 from desdaemon.clients.mcp.mcp import MOST_CALLS, WITHOUT_MCP
+
+if TYPE_CHECKING:
+    import mcp
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 
 COMMAND = [sys.executable, "-m", "daemon", "mcp"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def package() -> None:
+    """Import the package where these tests run: all processes read this file, and it takes two seconds."""
+    pytest.importorskip("mcp")
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,8 @@ def searching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @asynccontextmanager
 async def connected(*arguments: str, **environment: str) -> AsyncIterator[mcp.Client]:
     """The package's client of a server as a process."""
+    import mcp
+
     server = mcp.StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], *arguments], env={**os.environ, **environment}, cwd=ROOT
     )
@@ -66,6 +71,8 @@ def talk(daemon: Served, say: Callable[[mcp.Client], Awaitable[None]]) -> None:
 
 async def data(client: mcp.Client, name: str, **args: Any) -> dict[str, Any]:
     """The result of a call that succeeds, the same as text and as data."""
+    import mcp
+
     found = await client.call_tool(name, args)
     assert isinstance(found, mcp.types.CallToolResult)
     assert not found.is_error, found.content
@@ -78,6 +85,8 @@ async def data(client: mcp.Client, name: str, **args: Any) -> dict[str, Any]:
 
 async def refusal(client: mcp.Client, name: str, **args: Any) -> str:
     """What a call that fails is told."""
+    import mcp
+
     found = await client.call_tool(name, args)
     assert isinstance(found, mcp.types.CallToolResult)
     [content] = found.content
@@ -87,6 +96,8 @@ async def refusal(client: mcp.Client, name: str, **args: Any) -> str:
 
 
 def test_each_tool_answers_in_its_schema(daemon: Served) -> None:
+    import jsonschema
+
     async def say(client: mcp.Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {"analyze", "legal_moves", "book", "openings"} <= tools.keys()
@@ -126,6 +137,8 @@ def test_openings_are_found_by_line_and_by_name(daemon: Served) -> None:
 
 
 def test_the_explorer_answers_in_its_schema_where_there_is_an_index(tmp_path: Path) -> None:
+    import jsonschema
+
     explorer = pytest.importorskip("desdaemon.book.explorer.cli")
     (tmp_path / "two.pgn").write_text('[Black "Ann"]\n\n1. f5 d6 *\n\n[Black "Cid"]\n\n1. f5 f6 *\n')
     assert explorer.main(["index", str(tmp_path / "two.pgn"), "--out", str(tmp_path / "index")]) == 0
@@ -143,6 +156,8 @@ def test_the_explorer_answers_in_its_schema_where_there_is_an_index(tmp_path: Pa
 
 
 def test_unusable_arguments_are_refused_in_a_line(daemon: Served) -> None:
+    from mcp.shared.exceptions import MCPError
+
     async def say(client: mcp.Client) -> None:
         for name, args, told in (
             ("analyze", {"moves": "a1"}, "A1 is illegal"),
