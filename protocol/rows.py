@@ -244,8 +244,9 @@ class Feature(NamedTuple):
 class Chooser(NamedTuple):
     """Who chooses the engine's moves instead of book and search, as long as ``option`` is set.
 
-    ``function`` names a function, ``module:function``: it gets the `Session` and the position, which has a legal move,
-    and returns a move, or None to leave this one to book and search. One that ``searches`` does so by level and clock.
+    ``function`` names a function, ``module:function``: it gets the `Session`, the position, which has a legal move, and
+    the `Limits` of the move, and returns a move, or None to leave this one to book and search. One that ``searches``
+    does so within these limits.
     """
 
     option: Option

@@ -424,11 +424,11 @@ class Session:
         The position must have a legal move. If the engine is not loaded in time, or the search is stopped within its
         first iteration, the move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
         """
-        chosen = self._chosen(position)
+        begun = time.perf_counter()
+        chosen = self._chosen(position, limits, begun)
         if chosen is not None:
             return chosen
         with self.interrupt.searching(limits.bounded):
-            begun = time.perf_counter()
             booked = self._book_move(position, limits)
             if booked is not None:
                 return booked[0]
@@ -460,11 +460,11 @@ class Session:
         if forced is not None:
             return forced, None
         begun = time.perf_counter()
-        chosen = self._chosen(position)
+        limits = self.limits(position)
+        chosen = self._chosen(position, limits, begun)
         if chosen is not None:
             self._charge(position, (time.perf_counter() - begun) * 1000)
             return chosen, None
-        limits = self.limits(position)
         # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
             booked = self._book_move(position, limits)
@@ -503,17 +503,22 @@ class Session:
         rows = (row for satellite in satellites.present("choosers") for row in satellite.choosers)
         return next((row for row in rows if self.settings.value(row.option, object)), None)
 
-    def _chosen(self, position: Position) -> int | None:
-        """Return the move of the `Chooser`, None if there is none or it leaves the choice. Raises `EngineFailure` and
-        `Abandoned`.
+    def _chosen(self, position: Position, limits: Limits, begun: float) -> int | None:
+        """Return the move of the `Chooser` within what is left of ``limits`` since ``begun``, None if there is none or
+        it leaves the choice. If the engine is not loaded in time a chooser that searches leaves it, for another the
+        move is `stopgap_move`. Raises `EngineFailure` and `Abandoned`.
         """
         chooser = self.chooser
         if chooser is None:
             return None
+        until = begun + self._patience_ms(position, limits.time_ms) / 1000 if limits.time_ms else _NEVER
         # The first engine of all is compiled for a minute: a stop ends that wait.
         with self.interrupt.searching(bounded=True) as search:
-            self.engine(search)
-        move: int | None = load(chooser.function)(self, position)
+            try:
+                self.engine(search, until)
+            except TooLate:
+                return None if chooser.searches else stopgap_move(position)
+        move: int | None = load(chooser.function)(self, position, _rest(limits, begun))
         return move
 
     def _charge(self, position: Position, spent: float) -> None:

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from desdaemon.protocol.othello.notation import Position
 
 
-def choose(session: Session, position: Position) -> int | None:
-    """Return the move of the option `contempt` in a dialogue; None where the book knows the position, and where there
-    is nothing to choose or no time for it.
+def choose(session: Session, position: Position, limits: Limits) -> int | None:
+    """Return the move of the option `contempt` in a dialogue, within ``limits``; None where the book knows the
+    position, and where there is nothing to choose or no time for it.
     """
     if position.moves.bit_count() == 1 or session.look_up(position, time.perf_counter()) is not None:
         return None
-    limits = session.limits(position)
     # In one context, so that one stop ends all searches.
     with session.interrupt.searching(limits.bounded):
         try:

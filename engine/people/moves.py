@@ -20,6 +20,7 @@ from .rows import STRENGTH, STRENGTH_SEED
 
 if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
+    from desdaemon.engine.limits import Limits
     from desdaemon.protocol.othello.notation import Position
 
     from .strength import StrengthPolicy
@@ -40,8 +41,8 @@ def _policy() -> Iterator[StrengthPolicy]:
         yield policy
 
 
-def choose(session: Session, position: Position) -> int:
-    """Return the move of the option `strength` in a dialogue."""
+def choose(session: Session, position: Position, limits: Limits) -> int:
+    """Return the move of the option `strength` in a dialogue, which takes no time that ``limits`` would bound."""
     settings, game = session.settings, session.game
     line = game.moves if position == game.position else ()
     strength, seed = settings.value(STRENGTH, int), settings.value(STRENGTH_SEED, int)

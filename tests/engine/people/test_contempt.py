@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import judge
 import pytest
 from dialogue import Dialogue
 
-from desdaemon.core.search.loader import EngineSource, build_engine
+from desdaemon.core.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, build_engine
 from desdaemon.dialogue.dialects.text import TextDialect
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
@@ -50,12 +52,10 @@ def test_the_searches_share_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch
         return search(position, Limits(2), **how)
 
     monkeypatch.setattr(session, "search", noted)
-    monkeypatch.setattr(session, "limits", lambda position: Limits(40, time_ms=1000))
-    assert contempt.choose(session, START.after(parse_move("f5"))) is not None
+    assert contempt.choose(session, START.after(parse_move("f5")), Limits(40, time_ms=1000)) is not None
     # The best move, its two rivals, and the replies to the three.
     assert shares == [500, 250, 83, 83, 83]
-    monkeypatch.setattr(session, "limits", lambda position: Limits(40, time_ms=3))
-    contempt.choose(session, START)
+    contempt.choose(session, START, Limits(40, time_ms=3))
     assert min(shares) == 1, "0 is without limit"
 
 
@@ -63,15 +63,44 @@ def test_an_only_move_and_a_position_of_the_book_are_left_to_book_and_search(mon
     session = dialogue(contempt=64).session
     monkeypatch.setattr(session, "search", None)
     only = parse_board("XO" + "-" * 62 + " X")
-    assert contempt.choose(session, only) is None
+    assert contempt.choose(session, only, Limits(2)) is None
     monkeypatch.setattr(session, "look_up", lambda position, until: "known")
-    assert contempt.choose(session, START) is None
+    assert contempt.choose(session, START, Limits(2)) is None
+
+
+class NeverLoaded(EngineSource):
+    """An engine that is still being compiled when the time for the move is up."""
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
+        while not abandoned():
+            time.sleep(0.001)
+        raise Abandoned
+
+
+@pytest.mark.parametrize("options", [{"contempt": 3}, {"strength": 1500}], ids=["contempt", "strength"])
+@pytest.mark.parametrize("clock", [{"move_time": 200}, {"game_time": 20_000}], ids=["move", "game"])
+def test_the_clock_does_not_wait_for_an_engine_that_is_being_compiled(
+    options: dict[str, object], clock: dict[str, object]
+) -> None:
+    session = Session(dialogue(**options, **clock).session.settings, NeverLoaded(build_engine))
+    assert START.moves >> session.choose()[0] & 1
+    assert START.moves >> session.suggest(START, session.limits(START)) & 1
+
+
+def test_the_wait_for_the_engine_is_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dialogue(contempt=3, move_time=60_000).session
+    engine, given = session.engine, []
+    monkeypatch.setattr(session, "engine", lambda *how: (time.sleep(0.2), engine(*how))[1])
+    monkeypatch.setattr(contempt, "choose", lambda session, position, limits: given.append(limits) or parse_move("f5"))
+    planned = session.limits(START).time_ms
+    session.choose()
+    assert given[0].time_ms <= planned - 200
 
 
 def test_the_text_protocol_plays_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the clock pays for it; a move that it leaves to the search is searched."""
     answers = [parse_move("e6"), None]
-    monkeypatch.setattr(contempt, "choose", lambda session, position: answers.pop(0))
+    monkeypatch.setattr(contempt, "choose", lambda session, position, limits: answers.pop(0))
     talk = dialogue(level=1)
     assert "expected a whole number from 0 to 64" in talk.refused("contempt 65")
     talk.say("contempt 3")
