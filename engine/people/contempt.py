@@ -40,17 +40,38 @@ def _choose(session: Session, position: Position, limits: Limits, contempt: int)
     """Return the move. Of a time in ``limits`` the best move is searched for half, its rivals and their replies for a
     quarter each. Raises `TooLate`.
     """
-    best = session.search(position, _share(limits, 2), patient=False).lines[0]
+    share = _Shares(limits)
+    best = session.search(position, share(2, 1), patient=False).lines[0]
     least = best.score - contempt
     known = session.search(
-        position, _share(limits, 4), multipv=position.moves.bit_count(), window=(max(-64, least - 1), 64), patient=False
+        position, share(4, 2), multipv=position.moves.bit_count(), window=(max(-64, least - 1), 64), patient=False
     )
     rivals = [line for line in known.lines if line.move != best.move and line.depth and line.score >= least]
     if not rivals:
         return best.move
-    replying = _share(limits, 4 * (len(rivals) + 1))
-    replying = replying._replace(depth=max(1, limits.depth - 1))
-    return max((best, *rivals), key=lambda line: (_risk(session, position.after(line.move), replying), line.score)).move
+    risks = []
+    for done, line in enumerate((best, *rivals)):
+        searches = len(rivals) + 1
+        replying = share(4 * searches, searches - done)._replace(depth=max(1, limits.depth - 1))
+        risks.append((_risk(session, position.after(line.move), replying), line.score, line))
+    return max(risks, key=lambda risk: risk[:2])[2].move
+
+
+class _Shares:
+    """The parts of a move's time. A search that ends late takes from those after it, not from the clock."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._until = time.perf_counter() + limits.time_ms / 1000
+
+    def __call__(self, parts: int, searches: int) -> Limits:
+        """Return the limits of a search that gets one of ``parts`` of the whole time, or of what is left as much as
+        each of the ``searches`` that are still to be made.
+        """
+        if not self._limits.time_ms:
+            return self._limits
+        left = int((self._until - time.perf_counter()) * 1000)
+        return self._limits._replace(time_ms=max(1, min(self._limits.time_ms // parts, left // searches)))
 
 
 def _risk(session: Session, position: Position, limits: Limits) -> int:
@@ -61,7 +82,3 @@ def _risk(session: Session, position: Position, limits: Limits) -> int:
         return 0
     first, second = session.search(position, limits, multipv=2, patient=False).lines[:2]
     return first.score - second.score if second.depth else 0
-
-
-def _share(limits: Limits, parts: int) -> Limits:
-    return limits._replace(time_ms=max(1, limits.time_ms // parts)) if limits.time_ms else limits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import judge
@@ -57,6 +58,21 @@ def test_the_searches_share_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch
     assert shares == [500, 250, 83, 83, 83]
     contempt.choose(session, START, Limits(40, time_ms=3))
     assert min(shares) == 1, "0 is without limit"
+
+
+def test_a_search_that_ends_late_takes_from_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dialogue(contempt=64).session
+    search, shares, now = session.search, [], [100.0]
+    monkeypatch.setattr(contempt, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def late(position: Position, limits: Limits, **how: Any) -> Result:
+        shares.append(limits.time_ms)
+        now[0] += limits.time_ms / 1000 + 0.1
+        return search(position, Limits(2), **how)
+
+    monkeypatch.setattr(session, "search", late)
+    contempt.choose(session, START.after(parse_move("f5")), Limits(40, time_ms=1000))
+    assert shares == [500, 200, 33, 1, 1]
 
 
 def test_an_only_move_and_a_position_of_the_book_are_left_to_book_and_search(monkeypatch: pytest.MonkeyPatch) -> None:
