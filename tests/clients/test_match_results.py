@@ -399,6 +399,16 @@ def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.Capt
     assert play(4) == 0
 
 
+def test_two_matches_do_not_write_one_journal(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(str(path), {"tournament": "ladder"}):
+        kept = path.read_bytes()
+        with pytest.raises(BadInput, match="another match writes this journal"):
+            Journal(str(path), {"tournament": "ladder"})
+        assert path.read_bytes() == kept
+    Journal(str(path), {"tournament": "ladder"}).__exit__()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "difference"),
     [

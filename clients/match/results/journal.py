@@ -35,22 +35,39 @@ class Journal:
         self._file = None
         if not path:
             return
-        if os.path.lexists(path) and not Path(path).is_file():
+        exists = os.path.lexists(path)
+        if exists and not Path(path).is_file():
             raise BadInput(f"{quoted(path)}: expected a regular file")
         try:
-            old = Path(path).read_bytes() if os.path.lexists(path) else b""
+            self._file = Path(path).open("r+b" if exists else "x+b")  # noqa: SIM115  it stays open
+            self._lock(self._file.fileno())
+            old = self._file.read()
             whole = old[: old.rfind(b"\n") + 1]
             if whole:
                 self._recover(whole.decode("utf-8", "backslashreplace").split("\n")[:-1], terms)
             elif not b'{"match":'.startswith(old[:9]):
                 raise BadInput(f"{quoted(path)}: expected the journal of a match")
-            self._file = Path(path).open("r+b" if whole else "wb")  # noqa: SIM115  it stays open
             self._file.truncate(len(whole))
             self._file.seek(0, os.SEEK_END)
         except OSError as error:
+            self.__exit__()
             raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+        except BadInput:
+            self.__exit__()
+            raise
         if not whole:
             self._write({"match": VERSION, **terms})
+
+    def _lock(self, descriptor: int) -> None:
+        """Keep the journal for this match alone: two would write over each other's games. Raises `BadInput` if another
+        one has it. A file system without locks keeps nobody out.
+        """
+        try:
+            platform.lock_file(descriptor)
+        except BlockingIOError:
+            raise BadInput(f"{quoted(self._path)}: another match writes this journal: wait for its end") from None
+        except OSError:
+            pass
 
     def _recover(self, lines: list[str], terms: dict[str, Any]) -> None:
         for number, line in enumerate(lines, 1):
