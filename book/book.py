@@ -627,6 +627,8 @@ class Book:
         table.need_all()
         marked = np.asarray(marked, bool)
         count = int(np.count_nonzero(marked))
+        if not count:
+            return Removed(0, 0, np.empty(0, np.int64))
         if not leaves and count * _WHOLE > len(self):
             self.forget_state()
             lost = np.empty((0, 5), np.int64)
@@ -741,7 +743,7 @@ class Book:
             self._counts = counts
         self._touched = set()
         self.stale = False
-        self.recorder.fixed()
+        self.recorder.fixed(changed)
         if self.file_links is not None:
             self.file_links = None if changed else self.file_links.true_to(self.table)
         return changed

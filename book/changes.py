@@ -91,8 +91,10 @@ class ChangeObserver:
         """Return a context manager: the changes made in its block are written together. A crash leaves all or none."""
         return contextlib.nullcontext()
 
-    def fixed(self) -> None:
-        """Take note that all scores, bounds and counts were recomputed from the leaves."""
+    def fixed(self, changed: int) -> None:
+        """Take note that all scores, bounds and counts were recomputed from the leaves; ``changed`` positions have
+        another score or other bounds.
+        """
 
     def options_changed(self, options: BookOptions) -> None:
         """Take note that ``options`` are the book's new options."""

@@ -127,6 +127,8 @@ def count(book: Book, games: Games, *, all_games: bool = False, progress: Progre
     if all_games and len(counted_games):
         old = tally(book, counted_games, progress)
         parts.insert(0, old.at(_sums(book.table.results_of(old.rows)) == 0))
+    if not len(games) and not any(len(part.rows) for part in parts):
+        return 0
     if len(games) and not len(counted_games) and len(_counted_rows(book)):
         games = np.concatenate([COUNTS_WITHOUT_GAMES, games])
     with book.together():

@@ -98,7 +98,7 @@ class MemoryObserver(ChangeObserver):
         self._kept = False
         """Whether a state was kept for the command that goes on."""
         self._fixed = False
-        """Whether that command has brought scores up to date."""
+        """Whether that command has brought scores up to date that were not."""
 
     def begin(self, command: GivenCommand) -> None:
         self._command, self._kept, self._fixed = command, False, False
@@ -109,8 +109,8 @@ class MemoryObserver(ChangeObserver):
             self._earlier.pop()
         self._command, self._kept = None, False
 
-    def fixed(self) -> None:
-        self._fixed = True
+    def fixed(self, changed: int) -> None:
+        self._fixed |= changed > 0
 
     def allow(self) -> None:
         command, self._command = self._command, None
@@ -196,10 +196,11 @@ class JournalObserver(ChangeObserver):
             self._writer.append(FrameKind.SEARCHED, bytes(self._searched))
             self._searched.clear()
 
-    def _append(self, kind: FrameKind, payload: bytes = b"") -> None:
+    def _append(self, kind: FrameKind, payload: bytes = b"", *, named: bool = True) -> None:
         with self._lock:
             self._flush()
-            self._name_command()
+            if named:
+                self._name_command()
             self._writer.append(kind, payload)
         self.waiting.set()
 
@@ -223,8 +224,8 @@ class JournalObserver(ChangeObserver):
     def removed(self, keys: Iterable[Words]) -> None:
         self._append(FrameKind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
 
-    def fixed(self) -> None:
-        self._append(FrameKind.FIXED)
+    def fixed(self, changed: int) -> None:
+        self._append(FrameKind.FIXED, named=changed > 0)
 
     def options_changed(self, options: BookOptions) -> None:
         self._append(FrameKind.OPTIONS, OPTIONS.pack(*options))

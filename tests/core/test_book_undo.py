@@ -203,12 +203,12 @@ def test_a_command_that_changed_nothing_is_not_taken_back(
         without_journal(dialogue, files)
     before = state(dialogue.book)
     dialogue.say("book edit f5 7")
-    for line in ("book edit f5 7", "book negamax", "book add openings --played 9", "book uncount store", "book cut 40"):
-        dialogue.both(line)
+    idle = ("add openings --played 90", "uncount nobody", "reduce 60 129 129", "fix", "negamax", "correct")
+    for line in (*idle, "verify --repair", "delete a1", "unedit d6", "store"):
+        dialogue.both(f"book {line}")
     told = dialogue.say("book undo")
-    while "nothing before it" not in told:
-        assert "edit f5 7" in told
-        told = dialogue.say("book undo")
+    assert "book edit f5 7 is taken back" in told
+    assert "nothing before it" in told
     assert state(dialogue.book) == before
 
 
