@@ -141,16 +141,22 @@ printf '%s ' "$(1)" >&2; [ -t 2 ] || echo >&2; \
 endef
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
-# Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports. Every
-# installation makes the tree of links anew, without bytecode.
+# Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports. By all
+# processors, which pip does not use, and not of what is hardly ever imported, half of it all. Every installation makes
+# the tree of links anew, without bytecode.
+SELDOM := /(tests|mypy|mypyc|pip|pygments)/
+
 define install
 	@$(call counted,installing $(1),{ \
-	  { $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } && \
-	  { $(PIP) install -q -c requirements.lock $(2) 2>/dev/null || { \
-	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
+	  { $(PIP) install -q --no-compile -c requirements.lock 'setuptools>=77' || \
+	    $(PIP) install -q --no-compile 'setuptools>=77'; } && \
+	  { $(PIP) install -q --no-compile -c requirements.lock $(2) 2>/dev/null || { \
+	    echo "the locked releases are not to be had here; taking others" >&2; \
+	    $(PIP) install -q --no-compile $(2); }; }; \
 	} >&2 </dev/null)
 	@ls -dt build/__editable__* 2>/dev/null | tail -n +2 | xargs rm -rf
-	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build/__editable__* >&2 </dev/null || true)
+	@$(call counted,preparing its files,$(BIN)/python -m compileall -qq -j 0 -x '$(SELDOM)' \
+	  $(VENV)/lib/python*/site-packages build/__editable__* >&2 </dev/null || true)
 	@touch $@
 endef
 
