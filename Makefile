@@ -80,22 +80,22 @@ names-%: $(VENV)/.installed-dev
 
 # The slowest tests are told at the end; build/durations.json has how long each took. Three processes, whole files each:
 # tests wait for a fifth of their time; more processes would disturb each other, because the daemons of the tests search
-# with threads of their own. Types are checked in the time that they wait; those for Windows and macOS as a whole by
-# `make lint` alone.
+# with threads of their own. Types are checked in the time that they and the making of the kernels wait; those for
+# Windows and macOS as a whole by `make lint` alone.
 #   make test WHAT=clients/bot     the tests of one part: folders or files below tests/
 #   make test-core                 those of the core alone
 # Bytecode is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start thousands of processes, each of which would compile
 # what it imports.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow' -n 3 --dist loadfile --durations=15 $(ARGS)
 
-test: style compiled
+test: style
 ifdef WHAT
-	@$(MAKE) -s types-linux
+	@$(MAKE) -s compiled types-linux
 	$(PYTEST) $(WHAT:%=tests/%)
 else
 	@mkdir -p build
 	@nice -n 19 $(MAKE) -s types-linux names-win32 >build/types.log 2>&1 & types=$$!; \
-	  $(PYTEST); status=$$?; wait $$types || { cat build/types.log >&2; status=1; }; exit $$status
+	  $(MAKE) -s compiled && $(PYTEST); status=$$?; wait $$types || { cat build/types.log >&2; status=1; }; exit $$status
 endif
 
 test-core: style types-linux compiled
@@ -179,10 +179,11 @@ $(VENV)/.installed-web: $(VENV)/.installed
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(call install,the tools for the site in $(VENV),$(EDITABLE) '.[docs]')
 
-# The names of all source files and the place of the checkout; touched only when one of them changes.
+# The names of all source files and the place of the checkout; touched only when one of them changes. Two makes may look
+# at once.
 $(VENV)/.files: FORCE $(VENV)/.created
-	@{ pwd; find $(PACKAGES) -type f ! -path '*/__pycache__/*' | LC_ALL=C sort; } >$@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@new=$@.$$$$; { pwd; find $(PACKAGES) -type f ! -path '*/__pycache__/*' | LC_ALL=C sort; } >$$new; \
+	  cmp -s $$new $@ && rm $$new || mv $$new $@
 
 $(VENV)/.created:
 	@for python in $(PYTHON); do \
