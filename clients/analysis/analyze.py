@@ -14,6 +14,7 @@ from desdaemon.clients.arguments import Parser, check_writable, print_text, real
 from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.programs.process_groups import StoppedBySignals
+from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games.bases import FileGame, replace_file
 from desdaemon.protocol.games.formats import READ_FORMATS
@@ -54,6 +55,7 @@ def main(arguments: list[str]) -> int:
         for name in _OUTPUTS:
             if not (options.all and name == "html"):
                 check_writable(f"--{name}", getattr(options, name))
+        expect_other_files({f"--{name}": getattr(options, name) for name in _OUTPUTS}, options.words)
         if options.list:
             _list(options)
             return 0

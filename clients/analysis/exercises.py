@@ -12,6 +12,7 @@ from desdaemon.api import Analysis, Board, Engine
 from desdaemon.api.engine import searched_move
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
 from desdaemon.clients.programs.process_groups import StoppedBySignals
+from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, extension_of, replace_file
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
@@ -58,6 +59,7 @@ def main(arguments: list[str]) -> int:
         if options.out != "-" and extension_of(options.out) not in WRITERS:
             raise BadInput(f"{quoted(options.out)}: expected a file name that ends in .{', .'.join(WRITERS)}")
         check_writable("--out", options.out)
+        expect_other_files({"--out": options.out}, options.files)
         games = _games(options.files, options.player)
         with own_engine(options.threads, options.eval_file, book=False) as engine, signals:
             signals.call(engine.close)

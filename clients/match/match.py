@@ -37,6 +37,7 @@ from desdaemon.clients.programs.openings import (
 from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.clients.programs.results_book import check_book, count_games
 from desdaemon.clients.programs.time_control import TimeControl, parse_clock, parse_seconds
+from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, format_to_write, replace_file, write_games
@@ -407,7 +408,11 @@ def _setting(
         format_to_write(options.save)
     for option, path in (("--save", options.save), ("--json", options.json)):
         check_writable(option, path)
-    if options.openings and not known_openings.is_list(options.openings):
+    written = {"--journal": options.journal, "--save": options.save, "--json": options.json}
+    written["--book-results"] = options.book_results
+    is_file = options.openings and not known_openings.is_list(options.openings)
+    expect_other_files(written, [options.openings] if is_file else [])
+    if is_file:
         openings = openings_of_file(options.openings, options.plies)
         games = 2 * len(openings.openings) if options.games is None else options.games
     else:

@@ -295,6 +295,25 @@ def test_the_command_writes_comments(base: str, tmp_path: Path, capsys: pytest.C
     assert "expected a file name that ends in .sgf, .ggf, .pgn" in capsys.readouterr().err
 
 
+def test_no_report_takes_the_place_of_its_games(
+    base: str,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nor of another one: a link to the file and another spelling of its name are the file as well."""
+    (tmp_path / "link").hardlink_to(base)
+    kept = Path(base).read_bytes()
+    for name in (base, str(tmp_path / "link"), str(Path(base).parent / "." / Path(base).name)):
+        for option in ("--json", "--csv", "--html"):
+            assert command.main([base, option, name]) == 1
+            assert "expected another file than those that are read" in capsys.readouterr().err
+    assert Path(base).read_bytes() == kept
+    new = str(tmp_path / "new.json")
+    assert command.main([base, "--json", new, "--csv", f"{tmp_path}/./new.json"]) == 1
+    assert "expected another file than that of --json" in capsys.readouterr().err
+    assert not Path(new).exists()
+
+
 # Whole bases
 
 
