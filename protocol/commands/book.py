@@ -395,13 +395,15 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 def written_line(command: BookCommand, values: BookValues) -> str:
     """Return the line that `parse_line` reads as this command with these values. A default is left out unless a value
-    follows it. None is always left out, because no word stands for it.
+    follows it. None is always left out, because no word stands for it; what follows it is written by name.
     """
     words: list[str] = []
     placed = False
     for parameter in reversed(command.parameters):
         value = values[parameter.name]
+        before = command.parameters[: command.parameters.index(parameter)]
         by_name = parameter.kind == "flag" or parameter.named
+        by_name |= parameter.kind == "int" and any(values[each.name] is None and not each.named for each in before)
         # A default before another value keeps that value's place.
         if value is None or value is False or (value == parameter.default and (by_name or not placed)):
             continue
@@ -422,9 +424,10 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
     positional = []
     for parameter in command.parameters:
         flag = f"--{parameter.name}"
-        if parameter.kind != "flag" and not parameter.named:
+        named = parameter.named or (parameter.kind == "int" and not parameter.required and flag in words)
+        if parameter.kind != "flag" and not named:
             positional.append(parameter)
-        elif flag in words and parameter.named:
+        elif flag in words and named:
             index = words.index(flag)
             # A missing value is read as "", which raises the error that names the parameter.
             given[parameter.name] = _read(command, parameter, "".join(words[index + 1 : index + 2]))
@@ -459,7 +462,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
             if flag in rest.split():
                 head, _, tail = rest.partition(flag)
                 options.append(flag)
-                if parameter.named:
+                if parameter.kind != "flag":
                     value, _, tail = tail.strip().partition(" ")
                     options += [value] if value else []
                 rest = f"{head.rstrip()} {tail.lstrip()}"

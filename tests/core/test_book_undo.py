@@ -400,4 +400,12 @@ def test_a_command_is_written_as_it_was_given() -> None:
         "learn 9 1 1 1",
     ):
         assert written_line(*parse_line(line)) == line
+    # What a client may leave out, and a line cannot.
+    for name, values, line in (
+        ("self-play", {"games": 2, "random": 3}, "self-play 2 --random 3"),
+        ("enhance", {"endcut-error": 1}, "enhance --endcut-error 1"),
+    ):
+        command = BY_NAME[name]
+        assert written_line(command, complete(command, values)) == line
+        assert parse_line(line) == (command, complete(command, values))
     assert set(REMOVING) <= {command.name for command in BOOK_COMMANDS}
