@@ -494,7 +494,7 @@ class AsyncClient:
         now = self._loop.time()
         for handle in [handle for handle in self._waiting if handle.deadline < now]:
             self._waiting.remove(handle)
-            handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
+            handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s:g} s"))
 
     def _make_link(self) -> None:
         try:

@@ -252,6 +252,11 @@ class Client:
         """The number of connections made so far."""
         return self._client.connections
 
+    @property
+    def connected(self) -> bool:
+        """Whether the daemon has greeted over the present connection."""
+        return self._client.connected
+
     def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
         """Make a request for any operation without waiting for its replies; partials and final are the maps that the
         daemon sends.

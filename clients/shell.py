@@ -20,7 +20,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.terminal import ProgressLine, paged
 
-from .arguments import Parser
+from .arguments import Parser, real
 from .blocking import Client, Handle
 from .errors import DaemonError, told
 from .results import Data
@@ -40,7 +40,9 @@ def command_line() -> Parser:
     )
     parser.add_argument("--key", metavar="FILE", help="this client's key, made by `desdaemon keys new`")
     parser.add_argument("--server-key", metavar="KEY", help="the daemon's public key, if the key file lacks it")
-    parser.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for it (default 5)")
+    parser.add_argument(
+        "--timeout", type=real(0.01, 10**6), default=5.0, metavar="S", help="seconds to wait for it (default 5)"
+    )
     parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")
     parser.add_argument("--json", action="store_true", help='lines are operations: analyze {"moves": "f5", "level": 9}')
     return parser
@@ -53,7 +55,11 @@ def main(arguments: list[str]) -> int:
     named = command_line().parse_args(arguments)
     try:
         with Client.connect(
-            named.endpoint, key=named.key, server_key=named.server_key, timeout_s=named.timeout
+            named.endpoint,
+            key=named.key,
+            server_key=named.server_key,
+            timeout_s=named.timeout,
+            patience_s=named.timeout,
         ) as client:
             shell = Shell(client, named.json)
             return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
@@ -84,6 +90,8 @@ class Shell:
         return int(failed)
 
     def _carry_out(self, line: str) -> bool:
+        if not self.client.connected:
+            logs.echo("The daemon is away: waiting for it.")
         try:
             done = self._execute(line)
         except (DaemonError, BadInput) as error:

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -85,6 +86,27 @@ def test_a_missing_daemon_and_bad_command_lines_are_told(tmp_path: Path, monkeyp
         assert done.stderr.startswith("desdaemon shell: ")
 
 
+def test_a_daemon_that_has_gone_is_told_and_waited_for_as_long_as_asked(daemon: PretendedDaemon) -> None:
+    with subprocess.Popen(
+        [sys.executable, SCRIPT, "shell", "--timeout", "0.5"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("moves\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "<moves>\n"
+        daemon.close()
+        time.sleep(0.5)
+        out, err = process.communicate("moves\n", timeout=25)
+        assert (out, process.returncode) == ("", 1)
+        assert err == "The daemon is away: waiting for it.\nthe daemon has been away for 0.5 s\n"
+    assert "expected" in shell("--timeout", "nan", "-c", "moves").stderr
+
+
 def test_an_interrupt_stops_and_a_second_one_cancels(daemon: PretendedDaemon) -> None:
     del daemon.answers["text"]
     daemon.answers["cancel"] = lambda request: {"cancelled": True}
@@ -137,6 +159,7 @@ def test_a_terminal_shows_the_progress_of_a_job(
 ) -> None:
     class Busy:
         connections = 1
+        connected = True
         hello = SimpleNamespace(features=("text.partials",))
 
         def start(self, op: str, args: dict[str, Any]) -> Busy:
