@@ -53,7 +53,7 @@ LIBRARIES = ("clients.pages", "clients.programs")
 @cache
 def present(kind: str) -> tuple[Satellite, ...]:
     """Return the rows of the satellites that are installed and bring some of a kind: of a field of `Satellite`."""
-    assert kind in Satellite._fields
+    assert kind in Satellite.fields_in_order
     found = []
     for name, kinds in SATELLITES.items():
         if kind not in kinds.split():

@@ -146,6 +146,7 @@ LACKED = {
 
 
 @pytest.mark.compiled
+@pytest.mark.posix
 def test_what_windows_lacks_is_refused_unless_it_is_guarded(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     head = "import fcntl, os, signal, sys\nimport numpy\n"
