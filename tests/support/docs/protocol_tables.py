@@ -98,8 +98,7 @@ def _operation(operation: Operation, first: Mapping[Argument, str]) -> str:
         parts.append(_wrapped(f"Arguments as with [{other}](#{other.replace('.', '')}): {_listed(names)}."))
     if own:
         # The age of an operation is that of its arguments, unless they say otherwise.
-        same = [one._replace(since="1.0") if one.since == operation.since else one for one in own]
-        parts.append("\n".join(map(_argument_line, same)))
+        parts.append("\n".join(_argument_line(one, operation.since) for one in own))
     return "\n\n".join(parts)
 
 
@@ -107,11 +106,12 @@ def _wrapped(paragraph: str) -> str:
     return textwrap.fill(paragraph, 120, break_long_words=False, break_on_hyphens=False)
 
 
-def _argument_line(argument: Argument) -> str:
+def _argument_line(argument: Argument, of_operation: str) -> str:
     default = "required" if argument.required else f"default: {argument.default}"
     cost = f" Cost: {argument.cost}." if argument.cost else ""
     unit = f", {argument.unit}" if argument.unit not in ("", argument.name) else ""
-    meaning = f"{argument.help}{cost}{_added(argument.since)}"
+    since = "1.0" if argument.since == of_operation else argument.since
+    meaning = f"{argument.help}{cost}{_added(since)}"
     return f"- `{argument.name}`, {_argument_type(argument)}{unit} ({default}): {meaning}"
 
 
