@@ -60,10 +60,13 @@ Lines that begin another protocol (`TextLine.successor`) have none.
 """
 
 
-@cache
 def find_handler(command: Command) -> Handler:
     """Import and return the function that carries out a command. Raises `KeyError` if it has none."""
-    place = command.handler or f"desdaemon.dialogue.commands.{HANDLERS[command.name].replace('.', ':')}"
+    return _loaded(command.handler or f"desdaemon.dialogue.commands.{HANDLERS[command.name].replace('.', ':')}")
+
+
+@cache
+def _loaded(place: str) -> Handler:
     handler: Handler = load(place)
     return handler
 
