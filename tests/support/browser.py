@@ -39,12 +39,8 @@ _SWITCHES = (
     "--hide-scrollbars",
     # Without tabs, whose sign of a loading page turns sixty times a second: half of the browser's time for a page.
     "--kiosk",
-    # The lists below the address line, which nobody sees, are pages that follow each page that is opened. A process for
-    # each page, and one that waits for the next, would be begun anew for each tab: all share that of the first.
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,"
-    "SpareRendererForSitePerProcess,IsolateOrigins,site-per-process",
-    "--disable-site-isolation-trials",
-    "--renderer-process-limit=1",
+    # The lists below the address line, which nobody sees, are pages that follow each page that is opened.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
     "--mute-audio",
     "--remote-debugging-port=0",
 )
