@@ -2,7 +2,6 @@
 
 Parsing, roles, `help`, the wire, the documents and the tests read the same rows. The tables of the core stand in
 `protocol.commands` and `protocol.wire.messages`; a satellite brings its rows as a `Satellite`.
-
 """
 
 from collections.abc import Callable, Mapping

@@ -87,7 +87,7 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, progress: Progre
                     options = options_of(*OPTIONS.unpack(frame.payload))
                 except ValueError as error:
                     raise Unreadable(path, None, f"entry {frame.sequence}: {error}") from None
-                if due and options.rule is Rule.EGAROUCID is not book.options.rule:
+                if due and options.rule is Rule.EGAROUCID and book.options.rule is not Rule.EGAROUCID:
                     book.negamax(threads=threads, progress=progress)
                     due = False
                 book.options = options

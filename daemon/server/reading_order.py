@@ -31,8 +31,8 @@ class Rank(Enum):
 
 _SECONDS = {Rank.FRESH: 0.0025, Rank.HANDSHAKE: 0.00125, Rank.BEHIND: 0.00125, Rank.ABANDONED: 0.000625}
 _DEPARTED_S = 0.000625
-"""Seconds of each rank in a round, and of departed peers. A turn's replies are sent together at its end: where a client
-with many requests had half of `Rank.BEHIND`'s time, twice the system calls took a third of its requests a second.
+"""Seconds of each rank in a round, and of departed peers. A turn's replies are sent together at its end. With half of
+this time for `Rank.BEHIND` a client with many requests took twice as many system calls, and had a third fewer answers.
 """
 
 

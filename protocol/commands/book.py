@@ -399,11 +399,11 @@ def written_line(command: BookCommand, values: BookValues) -> str:
     """
     words: list[str] = []
     placed = False
-    for parameter in reversed(command.parameters):
+    for index, parameter in reversed([*enumerate(command.parameters)]):
         value = values[parameter.name]
-        before = command.parameters[: command.parameters.index(parameter)]
-        by_name = parameter.kind == "flag" or parameter.named
-        by_name |= parameter.kind == "int" and any(values[each.name] is None and not each.named for each in before)
+        # None holds no place: a number behind it would be read as its value.
+        displaced = any(values[each.name] is None and not each.named for each in command.parameters[:index])
+        by_name = parameter.kind == "flag" or parameter.named or (parameter.kind == "int" and displaced)
         # A default before another value keeps that value's place.
         if value is None or value is False or (value == parameter.default and (by_name or not placed)):
             continue
