@@ -55,8 +55,13 @@ class Row:
         cls.fields_in_order = tuple(cls.__annotations__)
 
     def __init__(self, *values: Any, **named: Any) -> None:
+        if len(values) > len(self.fields_in_order) or named.keys() - self.fields_in_order:
+            raise TypeError(f"{type(self).__name__}: expected at most {' '.join(self.fields_in_order)}")
         # What is left out is the class's.
         self.__dict__.update(zip(self.fields_in_order, values, strict=False), **named)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._values()}"
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.fields_in_order)

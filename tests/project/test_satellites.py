@@ -12,7 +12,7 @@ import pytest
 from checkout import IMPORT
 from test_layers import SOURCES, import_graph, module_name
 
-from desdaemon.protocol.rows import Satellite
+from desdaemon.protocol.rows import Feature, Satellite
 from desdaemon.protocol.satellites import LIBRARIES, SATELLITES
 
 PROGRAM = """
@@ -104,6 +104,13 @@ def test_the_core_names_no_protocol_of_a_gui() -> None:
 def test_the_table_has_the_kinds_of_rows_that_a_satellite_brings(name: str, kinds: str) -> None:
     brought: Satellite = import_module(f"desdaemon.{name}.rows").SATELLITE
     assert kinds.split() == [kind for kind in Satellite.fields_in_order if getattr(brought, kind)]
+
+
+def test_a_row_takes_its_fields_alone() -> None:
+    assert Feature("2.1", help="one") == Feature("2.1", "one") != Feature("2.1", "two")
+    for values, named in ((("2.1", "one", "more"), {}), (("2.1",), {"hepl": "one"})):
+        with pytest.raises(TypeError, match="Feature: expected at most revision help"):
+            Feature(*values, **named)
 
 
 ALL = (*SATELLITES, *LIBRARIES)
