@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from desdaemon.dialogue.session import Session
 
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
+
+_AGAIN_S = 0.05
+"""How long after a lost interrupt the main thread is interrupted again."""
 
 USAGES = (
     ("[OPTION ...]", "the text protocol on standard input and output"),
@@ -154,6 +158,7 @@ def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
     on_main = threading.current_thread() is threading.main_thread()
     if on_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
+        sys.unraisablehook = _interrupted_again
     try:
         return command.main(arguments)
     except SystemExit as end:
@@ -166,6 +171,23 @@ def _interrupted(number: int, frame: object) -> NoReturn:
 
     output.leave_unread()
     raise KeyboardInterrupt
+
+
+def _interrupted_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Interrupt the main thread again where an interrupt was lost: no exception passes through the functions that
+    LLVM calls back while numba compiles.
+    """
+    if not isinstance(ignored.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    from desdaemon.protocol.system.threads import begin
+
+    def interrupt() -> None:
+        # Now the signal would meet the same function.
+        time.sleep(_AGAIN_S)
+        platform.interrupt_main_thread()
+
+    begin(interrupt, "interrupt")
 
 
 def _run(program: str, arguments: list[str]) -> int:

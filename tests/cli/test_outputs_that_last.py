@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from checkout import ROOT
+from checkout import IMPORT, ROOT
 from served import PATIENCE_S, REAL, heed_signals
 from waits import until
 
@@ -175,6 +175,49 @@ def test_an_interrupt_ends_a_search_whose_outputs_nobody_reads(folder: Path, pro
     said = (folder / "log").read_text()
     assert "Traceback" not in said, said
     assert "internal error" not in said, said
+
+
+SWALLOWED = """
+import ctypes, sys, time
+{IMPORT}from desdaemon.cli import main
+from desdaemon.protocol.commands import sub_commands
+from desdaemon.protocol.rows import SubCommand
+
+@ctypes.CFUNCTYPE(None)
+def called_back():
+    print("called back", flush=True)
+    time.sleep(1000)
+
+def compile_main(arguments):
+    called_back()
+    time.sleep(1000)
+
+row = SubCommand("compile", "", "__main__", prefix="compile_")
+sub_commands.find_sub_command = lambda arguments: row
+sys.exit(main.main(["compile"]))
+"""
+"""A sub-command in a function that LLVM calls back, and then in an ordinary wait."""
+
+
+def test_an_interrupt_is_not_lost_where_no_exception_gets_through() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SWALLOWED.format(IMPORT=IMPORT)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "called back\n"
+            process.send_signal(signal.SIGINT)
+            output, said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert (output, said) == ("", "")
 
 
 def worked_s(process: subprocess.Popen[bytes]) -> float:

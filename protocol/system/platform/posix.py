@@ -424,6 +424,14 @@ def ending_signals() -> tuple[int, ...]:
     return signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
+def interrupt_main_thread() -> None:
+    """Interrupt the main thread as Ctrl-C does, also where it waits. Any thread may call it."""
+    import signal
+    import threading
+
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
     """Make a running event loop call a function at a signal. Main thread only."""
     loop.add_signal_handler(number, called, *arguments)

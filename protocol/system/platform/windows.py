@@ -420,6 +420,12 @@ def ending_signals() -> tuple[int, ...]:
     return signal.SIGINT, signal.SIGBREAK, signal.SIGTERM
 
 
+def interrupt_main_thread() -> None:
+    import signal
+
+    signal.raise_signal(signal.SIGINT)
+
+
 def on_signal(loop: asyncio.AbstractEventLoop, number: int, called: Callable[..., object], *arguments: object) -> None:
     """Install a signal handler that passes the call to the loop: on Windows loops have no handlers of signals."""
     import signal
