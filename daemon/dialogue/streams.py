@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from desdaemon.protocol.commands.text import TextLine, read_line
 from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.output import write_all
 
 from .interrupt import Interrupt
@@ -41,7 +42,7 @@ class DialogueOutput(Protocol):
 class DescriptorOutput:
     """Writes to two file descriptors, blocking or not. Any thread may use it; texts of two `flush` calls do not mix.
 
-    Raises `OSError` if answers cannot be delivered.
+    A line of progress at the terminal gives way to them. Raises `OSError` if answers cannot be delivered.
     """
 
     def __init__(self, out: int, err: int) -> None:
@@ -57,6 +58,7 @@ class DescriptorOutput:
     def error(self, line: str) -> None:
         """Deliver the answers so far, then write an error; a closed standard error is no failure."""
         self.flush()
+        logs.wipe()
         with suppress(OSError):
             write_all(self._err, _encoded(f"{line}\n"))
 
@@ -65,6 +67,7 @@ class DescriptorOutput:
             text = "".join(self._pending)
             self._pending.clear()
             if text:
+                logs.wipe()
                 write_all(self._out, _encoded(text))
 
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.terminal import TERMINAL_S, ProgressLine, StepProgress
+from desdaemon.protocol.system.terminal import ElapsedTime, StepProgress
 
 if TYPE_CHECKING:
     import argparse
 
 DEEPEST = 60
 MOST_PLIES = {"games": DEEPEST, "shapes": 8, "positions": 12}
-
-AFTER_S = 0.8
-"""Seconds after which `ElapsedTime` shows its line."""
 
 
 def command_line() -> Parser:
@@ -173,42 +168,3 @@ def _perft(asked: argparse.Namespace) -> int:
         lines = perft(*START, asked.depth, asked.mode)
     sys.stdout.write(f"{lines}\n")
     return 0
-
-
-# Progress
-
-
-class ElapsedTime:
-    """Shows at a terminal how many seconds some work takes, as ``what: 3 s`` from `AFTER_S` on, by a thread of its own.
-    Use it in a ``with`` statement.
-    """
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._begun = time.perf_counter()
-        self._lock = threading.Lock()
-        self._line = ProgressLine()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._count, name="elapsed-time", daemon=True)
-
-    def __enter__(self) -> ElapsedTime:
-        if self._line.live:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._over.set()
-        self.pause()
-
-    def pause(self) -> None:
-        """Clear the line and count from 0 again. Call this before an answer is printed."""
-        with self._lock:
-            self._begun = time.perf_counter()
-            self._line.clear()
-
-    def _count(self) -> None:
-        while not self._over.wait(TERMINAL_S):
-            with self._lock:
-                seconds = time.perf_counter() - self._begun
-                if seconds >= AFTER_S and not self._over.is_set():
-                    self._line.show(f"{self._what}: {seconds:.0f} s")

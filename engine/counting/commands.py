@@ -17,6 +17,7 @@ from desdaemon.protocol.othello.notation import START, Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean, plural
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.terminal import ElapsedTime
 
 if TYPE_CHECKING:
     from desdaemon.core.settings import SessionSettings
@@ -47,7 +48,7 @@ def _count_lines(context: CommandContext, depth: int, mode: int) -> None:
 
     position = context.session.game.position
     begun = time.perf_counter()
-    with context.session.interrupt.searching(bounded=depth <= 13) as search:
+    with context.session.interrupt.searching(bounded=depth <= 13) as search, _elapsed(context, f"perft {depth}"):
 
         def count(player: int, opponent: int, left: int) -> int:
             if search.stopped:
@@ -91,7 +92,10 @@ def _positions(context: CommandContext, words: list[str]) -> None:
     depth = number_within("count positions", words[0], 0, 12)
     chosen = [number_within("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
     for definition in chosen:
-        context.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
+        what = f"positions {depth} (definition {definition})"
+        with _elapsed(context, what):
+            count = count_positions(depth, definition)
+        context.say(f"{what}: {count}")
 
 
 def _shapes(context: CommandContext, words: list[str]) -> None:
@@ -99,11 +103,14 @@ def _shapes(context: CommandContext, words: list[str]) -> None:
     layer = {rules.canonical(*rules.START)}
     with context.session.interrupt.searching(bounded=True) as search:
         for plies in range(depth + 1):
-            shapes = {_canonical_shape(player | opponent) for player, opponent in layer}
-            context.say(f"shapes {plies}: {len(shapes)}")
+            with _elapsed(context, f"shapes {plies}"):
+                if plies:
+                    layer = {child for position in layer if not search.stopped for child in _children(*position)}
+                shapes = {_canonical_shape(player | opponent) for player, opponent in layer}
             if search.stopped:
+                context.say(f"shapes {plies}: stopped")
                 return
-            layer = {child for position in layer for child in _children(*position)}
+            context.say(f"shapes {plies}: {len(shapes)}")
 
 
 def _children(player: int, opponent: int) -> list[tuple[int, int]]:
@@ -130,6 +137,10 @@ _COUNTERS: dict[str, Callable[[CommandContext, list[str]], None]] = {
 }
 
 
+def _elapsed(context: CommandContext, what: str) -> ElapsedTime:
+    return ElapsedTime(what, wanted=not context.session.remote)
+
+
 # Measurements and random games
 
 
@@ -139,7 +150,7 @@ def bench(context: CommandContext, argument: str) -> None:
     session, generator = context.session, random.Random(1)
     nodes = solved = 0
     begun, cpu_begun = time.perf_counter(), time.process_time()
-    with session.interrupt.searching(bounded=True) as search:
+    with session.interrupt.searching(bounded=True) as search, _elapsed(context, "bench"):
         while not search.stopped and (solved < wanted if wanted else time.perf_counter() - begun < BENCH_S):
             position = _random_position(generator, BENCH_EMPTIES)
             if position is None:
@@ -184,7 +195,7 @@ def mobility(context: CommandContext, argument: str) -> None:
 def _random_games(context: CommandContext, seconds: float) -> Iterator[Position]:
     """Yield the positions of random games that begin on the board. No game is begun after ``seconds`` or a stop."""
     generator, until = random.Random(), time.perf_counter() + seconds
-    with context.session.interrupt.searching(bounded=True) as search:
+    with context.session.interrupt.searching(bounded=True) as search, _elapsed(context, "mobility"):
         while time.perf_counter() < until and not search.stopped:
             position = context.session.game.position
             while not position.over:
@@ -201,7 +212,7 @@ def estimate(context: CommandContext, argument: str) -> None:
     trials = number_within("estimate", argument or "10", 1, 10**6)
     generator = random.Random()
     total = plies = played = 0
-    with context.session.interrupt.searching(bounded=True) as search:
+    with context.session.interrupt.searching(bounded=True) as search, _elapsed(context, "estimate"):
         while played < trials and not search.stopped:
             position, games = context.session.game.position, 1
             while not position.over:

@@ -141,6 +141,12 @@ def echo(text: str) -> None:
     put(wiped + text + ("" if text.endswith("\n") else "\n"))
 
 
+def wipe() -> None:
+    """Take away the line of progress, if there is one."""
+    if _progress:
+        progress("")
+
+
 def progress(text: str) -> None:
     """Put a line of progress in place of the one before, at a terminal; "" takes it away."""
     global _progress

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 
 from . import logs, platform
 
 TERMINAL_S, LOG_S = 0.2, 5.0
 """Seconds between two reports of progress: at a terminal, and elsewhere."""
+AFTER_S = 0.8
+"""Seconds after which `ElapsedTime` shows its line."""
 
 
 def watched() -> bool:
@@ -68,6 +71,42 @@ class StepProgress:
         self._last = now
         show = self._line.show if self._line.live else logs.echo
         show(f"{what}: {done} of {total}" if total else what)
+
+
+class ElapsedTime:
+    """Shows at a terminal how many seconds some work takes, as ``what: 3 s`` from `AFTER_S` on, by a thread of its own.
+    Use it in a ``with`` statement.
+    """
+
+    def __init__(self, what: str, *, wanted: bool = True) -> None:
+        self._what = what
+        self._begun = time.perf_counter()
+        self._lock = threading.Lock()
+        self._line = ProgressLine(wanted=wanted)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._count, name="elapsed-time", daemon=True)
+
+    def __enter__(self) -> ElapsedTime:
+        if self._line.live:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self.pause()
+
+    def pause(self) -> None:
+        """Clear the line and count from 0 again. Call this before an answer is printed."""
+        with self._lock:
+            self._begun = time.perf_counter()
+            self._line.clear()
+
+    def _count(self) -> None:
+        while not self._over.wait(TERMINAL_S):
+            with self._lock:
+                seconds = time.perf_counter() - self._begun
+                if seconds >= AFTER_S and not self._over.is_set():
+                    self._line.show(f"{self._what}: {seconds:.0f} s")
 
 
 def paged(text: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from dialogue import Dialogue
 
 from desdaemon.protocol.othello.notation import parse_board
+from desdaemon.protocol.system import logs, terminal
 
 pytestmark = pytest.mark.needs("engine.counting")
 
@@ -31,6 +32,30 @@ def test_random_games_follow_the_seed() -> None:
     assert dialogue.say("bench 2").startswith("2 positions: ")
     assert len(dialogue.searcher.calls) == 2
     assert dialogue.say("resources").startswith("user time: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("perft 7", "perft 7"),
+        ("count games 6", "perft 6"),
+        ("count positions 4", "positions 4 (definition 3)"),
+        ("count shapes 5", "shapes 5"),
+        ("bench 300", "bench"),
+        ("mobility 1", "mobility"),
+        ("estimate 30", "estimate"),
+    ],
+)
+def test_what_takes_long_tells_its_time_at_a_terminal(line: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(terminal, "watched", lambda: True)
+    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
+    monkeypatch.setattr(logs, "put", shown.append)
+    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
+    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
+    Dialogue().say(line)
+    assert f"{logs.WIPED}{what}: 0 s" in shown
+    assert shown[-1] == logs.WIPED
 
 
 @pytest.mark.parametrize("line", ["bench 0", "mobility now", "estimate -1"])
