@@ -6,16 +6,14 @@ It imports argparse, so the prompt must not import it.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from desdaemon.protocol.commands.options import whole_number
 
-from .errors import BadInput, quoted
+from .errors import quoted
 from .spelling import did_you_mean
 
 _MISSING = re.compile(r"the following arguments are required: (.*)")
@@ -90,28 +88,3 @@ def real(low: float, high: float) -> Callable[[str], float]:
         return number
 
     return parse
-
-
-def expect_other_files(outputs: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
-    """Raise `BadInput` if what is to be written would take the place of what is read, or of another output.
-
-    ``outputs`` are files by the option that names them; "" and ``-`` name none.
-    """
-    places = {option: path for option, path in outputs.items() if path not in ("", "-")}
-    read = [path for path in inputs if path not in ("", "-")]
-    before: dict[str, str] = {}
-    for option, path in places.items():
-        if any(_one_file(path, other) for other in read):
-            raise BadInput(f"{option} {quoted(path)}: expected another file than those that are read")
-        for name, other in before.items():
-            if _one_file(path, other):
-                raise BadInput(f"{option} {quoted(path)}: expected another file than that of {name}")
-        before[option] = path
-
-
-def _one_file(path: str, other: str) -> bool:
-    try:
-        return Path(path).samefile(other)
-    except (OSError, ValueError):
-        # One of them is not there, yet.
-        return os.path.realpath(path) == os.path.realpath(other)

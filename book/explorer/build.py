@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.clients.gamefiles import wthor, wthor_bases
-from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.contents import content_of
@@ -59,7 +58,7 @@ def build(
 def _build(
     sources: list[str], target: str, complain: Callable[[str], None], progress: Callable[[str, int, int], None]
 ) -> IndexAccount:
-    expect_other_files({"--out": target}, sources)
+    bases.expect_other_files({"--out": target}, sources)
     reader = _Reader(complain)
     for number, source in enumerate(sources):
         progress("files read", number, len(sources))

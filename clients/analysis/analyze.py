@@ -14,9 +14,8 @@ from desdaemon.clients.arguments import Parser, check_writable, print_text, real
 from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.pages.parts import winner
 from desdaemon.clients.programs.process_groups import StoppedBySignals
-from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games.bases import FileGame, replace_file
+from desdaemon.protocol.games.bases import FileGame, expect_other_files, replace_file
 from desdaemon.protocol.games.formats import READ_FORMATS
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS

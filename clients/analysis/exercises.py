@@ -12,9 +12,8 @@ from desdaemon.api import Analysis, Board, Engine
 from desdaemon.api.engine import searched_move
 from desdaemon.clients.arguments import Parser, check_writable, print_text, whole
 from desdaemon.clients.programs.process_groups import StoppedBySignals
-from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import FileGame, extension_of, replace_file
+from desdaemon.protocol.games.bases import FileGame, expect_other_files, extension_of, replace_file
 from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, parse_move
 from desdaemon.protocol.othello.obf import Problem, problem_text

@@ -10,12 +10,13 @@ from desdaemon.dialogue.interrupt import StoppableSearch
 from desdaemon.dialogue.session import CommandContext, unlimited
 from desdaemon.protocol.commands.options import file_names, number_within
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
-from desdaemon.protocol.games.bases import FileGame, append_to_file, read_games, write_games
+from desdaemon.protocol.games.bases import FileGame, append_to_file, expect_other_files, read_games, write_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import did_you_mean, plural
+from desdaemon.protocol.system.terminal import ElapsedTime
 
 from .pgn import fen_text
 from .rows import BASE_COMMANDS
@@ -36,7 +37,12 @@ def run(context: CommandContext, argument: str) -> None:
         raise BadInput(f"base {quoted(argument)}: {meant}")
     if len(words) - 1 != len(command.parameters.split()):
         raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
-    with context.session.interrupt.searching(bounded=True) as search:
+    if command.parameters.endswith(" out"):
+        expect_other_files({f"base {name}": words[-1]}, words[1:2])
+    with (
+        context.session.interrupt.searching(bounded=True) as search,
+        ElapsedTime(f"base {name}", wanted=not context.session.remote),
+    ):
         _ACTIONS[name](_BaseCommand(context, search), words[1:])
 
 

@@ -21,6 +21,7 @@ from desdaemon.dialogue.stdio import INTERRUPTED, carry_out, run_without_input
 from desdaemon.protocol.commands.options import file_name, file_names
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, Complaints, Unfinished, quoted
+from desdaemon.protocol.games.bases import expect_other_files, replace_file
 from desdaemon.protocol.games.contents import LONGEST_LINE
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, move_text, moves_text
@@ -31,6 +32,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.rows import load
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import packed
+from desdaemon.protocol.system.terminal import ElapsedTime
 from desdaemon.protocol.texts import without_mark
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def solve(context: CommandContext, argument: str) -> None:
         names = file_names(argument)
     if not 1 <= len(names) <= 2 or names[0] in ("", *STANDARD_INPUT):
         raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
+    expect_other_files({"solve": "".join(names[1:])}, names[:1])
     solve_file(context, *names)
 
 
@@ -337,22 +340,25 @@ def _write_problems(context: CommandContext, command: str, argument: str, line: 
     if len(words) != 2:
         raise BadInput(f"{command} {quoted(argument)}: expected a file of problems and a file to write")
     source, target = words
-    with context.session.interrupt.searching(bounded=True) as search:
+    expect_other_files({command: target}, [source])
+    with (
+        context.session.interrupt.searching(bounded=True) as search,
+        ElapsedTime(command, wanted=not context.session.remote),
+    ):
         lines = []
         for problem in read_problems(context, source):
             text = line(problem)
             if search.stopped:
                 break
             lines.append(text)
-    if not lines and not search.stopped:
-        raise BadInput(f"{quoted(source)}: no problem found: {target} is not written")
+    if not lines:
+        why = "stopped" if search.stopped else "no problem found"
+        raise BadInput(f"{quoted(source)}: {why}: {target} is not written")
     _replace(target, lines)
     context.say(f"{plural(sum(map(bool, lines)), 'problem')} written to {target}")
 
 
 def _replace(path: str, lines: list[str]) -> None:
-    from desdaemon.protocol.games.bases import replace_file
-
     replace_file(path, "".join(lines).encode())
 
 
@@ -367,7 +373,10 @@ def wtest(context: CommandContext, argument: str) -> None:
         base = read_wthor(file_name(argument), few)
     depth = base.header.depth
     games = wrong = 0
-    with context.session.interrupt.searching(bounded=True) as search:
+    with (
+        context.session.interrupt.searching(bounded=True) as search,
+        ElapsedTime("wtest", wanted=not context.session.remote),
+    ):
         for number, game in base.games.items():
             position, line = START, []
             for played in replayed(START, game.moves):

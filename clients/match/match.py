@@ -37,10 +37,9 @@ from desdaemon.clients.programs.openings import (
 from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.clients.programs.results_book import check_book, count_games
 from desdaemon.clients.programs.time_control import TimeControl, parse_clock, parse_seconds
-from desdaemon.protocol.command_line import expect_other_files
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import FileGame, format_to_write, replace_file, write_games
+from desdaemon.protocol.games.bases import FileGame, expect_other_files, format_to_write, replace_file, write_games
 from desdaemon.protocol.games.formats import READ_FORMATS
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello import openings as known_openings

@@ -9,7 +9,7 @@ import os
 import re
 import time
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple
@@ -278,6 +278,31 @@ def _refusals(path: str) -> Iterator[None]:
         raise BadInput(f"{quoted(path)}: expected a regular file") from None
     except OSError as error:
         raise BadInput(f"{quoted(path)}: {error.strerror}") from None
+
+
+def expect_other_files(outputs: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
+    """Raise `BadInput` if what is to be written would take the place of what is read, or of another output.
+
+    ``outputs`` are files by the option that names them; "" and ``-`` name none.
+    """
+    places = {option: path for option, path in outputs.items() if path not in ("", "-")}
+    read = [path for path in inputs if path not in ("", "-")]
+    before: dict[str, str] = {}
+    for option, path in places.items():
+        if any(_one_file(path, other) for other in read):
+            raise BadInput(f"{option} {quoted(path)}: expected another file than those that are read")
+        for name, other in before.items():
+            if _one_file(path, other):
+                raise BadInput(f"{option} {quoted(path)}: expected another file than that of {name}")
+        before[option] = path
+
+
+def _one_file(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)  # noqa: PTH121
+    except (OSError, ValueError):
+        # One of them is not there, yet.
+        return os.path.realpath(path) == os.path.realpath(other)
 
 
 def squares_played(record: GameRecord) -> bytes:

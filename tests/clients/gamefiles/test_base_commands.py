@@ -83,6 +83,13 @@ def test_positions_that_cannot_be_appended_leave_the_old_file(three: Path, tmp_p
         assert target.read_text() == "old\n"
 
 
+@pytest.mark.parametrize("command", ["convert {0} {0}", "unique {0} {0}", "problem {0} 20 {0}", "tofen {0} 20 {0}"])
+def test_a_base_is_not_added_to_itself(three: Path, command: str) -> None:
+    before = three.read_bytes()
+    assert "expected another file than those that are read" in Dialogue().refused(f"base {command.format(three)}")
+    assert three.read_bytes() == before
+
+
 def test_two_bases_are_compared(tmp_path: Path) -> None:
     first, second = tmp_path / "a.txt", tmp_path / "b.txt"
     first.write_text("f5d6\nf5f6\n")

@@ -43,6 +43,15 @@ def test_files_of_problems_are_converted(tmp_path: Path) -> None:
     assert "nowhere" in dialogue.refused(f"select-hard /nowhere.obf {target}")
 
 
+@pytest.mark.parametrize("command", ["solve", "script-to-obf", "select-hard"])
+def test_a_file_of_problems_is_not_replaced_by_what_is_made_of_it(command: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.obf"
+    source.write_text(PROBLEMS[0])
+    refusal = Dialogue(level=4).refused(f"{command} {source} {source}")
+    assert "expected another file than those that are read" in refusal
+    assert source.read_text() == PROBLEMS[0]
+
+
 @pytest.mark.posix
 def test_problems_that_cannot_be_written_leave_the_old_file(tmp_path: Path) -> None:
     source, wrong = tmp_path / "in.obf", tmp_path / "wrong.obf"
