@@ -101,6 +101,11 @@ class KeyStore:
             raise BadInput(f"{path}: the secret key does not match the public one: restore or remove the file")
         return public, secret
 
+    def expect_made(self) -> None:
+        """Raise `BadInput` if the daemon has no key yet."""
+        if not (self.folder / _SERVER).exists():
+            raise BadInput(f"{quoted(str(self.folder))}: no keys there: desdaemon keys new NAME makes the first")
+
     def new(self, name: str, role: str, file: str = "") -> Path:
         """Make a client's key and allow it. Returns the new file with the secret key: ``file``, or if that is ""
         ``NAME.key`` in the folder. Raises `BadInput` for a wrong name or role, a name in use, and a file that exists.
@@ -216,6 +221,7 @@ def main(arguments: list[str]) -> int:
             path = keys.new(words[1], options.get("--role", READER), options.get("--file", ""))
             _say(f"{path}: give this file to {words[1]}, whose role is {options.get('--role', READER)}")
         elif words == ["list"]:
+            keys.expect_made()
             _say(f'server-key = "{keys.server()[0]}"')
             for client in keys.allowed().values():
                 _say(f"{client.name:<24} {client.role:<8} {client.public}")

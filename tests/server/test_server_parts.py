@@ -326,6 +326,12 @@ def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.Capt
     assert keys_main(["nonsense"]) == 2
 
 
+def test_keys_that_were_never_made_are_not_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert keys_main(["list", "--keys", str(tmp_path / "mistyped")]) == 1
+    assert "mistyped: no keys there" in capsys.readouterr().err.replace('"', "")
+    assert not (tmp_path / "mistyped").exists()
+
+
 def test_a_key_that_came_and_went_between_two_looks_is_noticed(tmp_path: Path) -> None:
     folder = str(tmp_path / "keys")
     mine = KeyStore(folder)
