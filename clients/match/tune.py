@@ -38,8 +38,10 @@ def parse_parameter(text: str) -> TunedOption:
         raise BadInput(f"--tune {quoted(match[1])}: expected an option that takes a whole number")
     low, high = int(match[2]), int(match[3])
     start = (low + high) // 2 if match[4] is None else int(match[4])
-    if not option.low <= low <= start <= high <= option.high or low == high:
+    if not option.low <= low < high <= option.high:
         raise BadInput(f"--tune {quoted(text)}: expected a range within {option.low} to {option.high}")
+    if not low <= start <= high:
+        raise BadInput(f"--tune {quoted(text)}: expected a start from {low} to {high}")
     return TunedOption(option.name, low, high, start)
 
 

@@ -111,10 +111,15 @@ def test_parameters_are_read_with_their_ranges(text: str, parameter: tuple[objec
 
 
 @pytest.mark.parametrize(
-    "text", ["level", "level=1", "level=9:2", "level=1:99", "nothing=1:2", "ponder=0:1", "l=1:5:6"]
+    ("text", "reason"),
+    [
+        *((text, "whole number") for text in ("level", "level=1", "nothing=1:2", "ponder=0:1")),
+        *((text, "a range within 0 to 60") for text in ("level=9:2", "level=1:99", "level=5:5")),
+        *((text, "a start from 1 to 5") for text in ("l=1:5:6", "l=1:5:0")),
+    ],
 )
-def test_wrong_parameters_are_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="--tune"):
+def test_wrong_parameters_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=f"--tune .*expected .*{reason}"):
         parse_parameter(text)
 
 
