@@ -463,7 +463,7 @@ class Session:
         limits = self.limits(position)
         chosen = self._chosen(position, limits, begun)
         if chosen is not None:
-            self._charge(position, (time.perf_counter() - begun) * 1000)
+            self._charge(position, limits.time_ms, begun)
             return chosen, None
         # In one context, so that one stop ends the wait for the book and the search.
         with self.interrupt.searching(limits.bounded):
@@ -487,10 +487,7 @@ class Session:
         except TooLate:
             return stopgap_move(position), None
         finally:
-            spent = (time.perf_counter() - begun) * 1000
-            self._charge(position, spent)
-            if planned:
-                self.overhead.note(spent - planned)
+            self._charge(position, planned, begun)
         line = result.lines[0]
         if _is_arbitrary(result):
             return stopgap_move(position), None
@@ -521,8 +518,13 @@ class Session:
         move: int | None = load(chooser.function)(self, position, _rest(limits, begun))
         return move
 
-    def _charge(self, position: Position, spent: float) -> None:
-        """Add ``spent`` ms to the thinking time of the side to move; take them off its clock if it has one."""
+    def _charge(self, position: Position, planned: int, begun: float) -> None:
+        """Add the ms since ``begun`` (`time.perf_counter`) to the thinking time of the side to move, take them off its
+        clock if it has one, and note how late the move is that should have taken ``planned`` ms, if that is not 0.
+        """
+        spent = (time.perf_counter() - begun) * 1000
+        if planned:
+            self.overhead.note(spent - planned)
         self.game.charge(position.black_to_move, spent)
         if position.black_to_move in self.clocks:
             self.clocks[position.black_to_move].spend(spent)

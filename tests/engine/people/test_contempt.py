@@ -113,6 +113,23 @@ def test_the_wait_for_the_engine_is_time_of_the_move(monkeypatch: pytest.MonkeyP
     assert given[0].time_ms <= planned - 200
 
 
+def test_how_late_its_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dialogue(contempt=3, game_time=10_000).session
+    session.engine()
+    planned = session.limits(START).time_ms
+
+    def late(session: Session, position: Position, limits: Limits) -> int:
+        now[0] += limits.time_ms / 1000 + 0.25
+        return parse_move("f5")
+
+    now = [100.0]
+    monkeypatch.setattr(contempt, "choose", late)
+    monkeypatch.setattr("desdaemon.dialogue.session.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    session.choose()
+    assert session.overhead.worst == pytest.approx(250)
+    assert session.limits(START).time_ms < planned - 200
+
+
 def test_the_text_protocol_plays_its_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the clock pays for it; a move that it leaves to the search is searched."""
     answers = [parse_move("e6"), None]
