@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import errno
+import importlib
 import json
 import logging
 import os
@@ -186,6 +187,17 @@ def test_an_appended_text_is_whole_or_not_there(tmp_path: Path) -> None:
     with room_for(4096), pytest.raises(OSError, match="File too large"):
         files.append(path, bytes(5000))
     assert path.read_bytes() == b"old text "
+
+
+def test_a_test_with_little_room_tears_no_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_some_size.py").write_text(f"value = {'x' * 9000!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    with room_for(4096):
+        importlib.import_module("of_some_size")
+    del sys.modules["of_some_size"]
+    assert len(importlib.import_module("of_some_size").value) == 9000
+    assert not sys.dont_write_bytecode
 
 
 def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,9 +17,13 @@ def room_for(size: int) -> Iterator[None]:
 
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Of a module that is imported meanwhile Python would write the first bytes, and fail at every later import.
+    no_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = no_bytecode
         signal.signal(signal.SIGXFSZ, ignored)
