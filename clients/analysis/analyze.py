@@ -39,6 +39,9 @@ Report on games: what each move was worth, what would have been best, what each 
 one or many games ({" ".join(READ_FORMATS)}), - for standard input, or the moves of a game such as f5d6c3.
 """
 
+_SHOWN_EVERY = 1000
+"""Games that are passed over between two reports of progress."""
+
 _OUTPUTS = ("html", "json", "csv", "save")
 
 
@@ -169,14 +172,22 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """Yield the games with a player that the option ``--player`` means; without the option yield all games. Unreadable
-    games are reported on the way.
+    """Yield the games that the options ``--player`` and ``--game`` mean; without these options yield all games.
+    Unreadable games are reported on the way.
     """
     wanted = name_test(options.player)
+    line = ProgressLine()
     with Complaints(_mention) as few:
         for game in games_of(options.words, few):
-            if wanted(game.record.black) or wanted(game.record.white):
+            record = game.record
+            if options.game in (0, game.number) and (wanted(record.black) or wanted(record.white)):
+                line.clear()
                 yield game
+            elif not game.number % _SHOWN_EVERY:
+                line.show(f"reading {_named(options)}: game {game.number:,}")
+            if 0 < options.game <= game.number:
+                break
+    line.clear()
 
 
 def _named(options: argparse.Namespace) -> str:
@@ -196,7 +207,7 @@ def _has_moves(game: FileGame) -> bool:
 def _chosen(options: argparse.Namespace) -> FileGame:
     number = options.game
     games = _wanted(options)
-    first = next((game for game in games if number in (0, game.number)), None)
+    first = next(games, None)
     if first is None:
         raise _nothing(options, f"game {number}" if number else "no game")
     if not _has_moves(first):

@@ -35,6 +35,7 @@ from desdaemon.protocol.othello.notation import START, move_text, moves_text, pa
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system import logs, terminal
 
 # Input
 
@@ -312,6 +313,22 @@ def test_no_report_takes_the_place_of_its_games(
     assert command.main([base, "--json", new, "--csv", f"{tmp_path}/./new.json"]) == 1
     assert "expected another file than that of --json" in capsys.readouterr().err
     assert not Path(new).exists()
+
+
+def test_reading_up_to_a_game_is_told_at_a_terminal(
+    base: str,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal, "watched", lambda: True)
+    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
+    monkeypatch.setattr(command, "_SHOWN_EVERY", 1)
+    for option, passed_over in (["--game", "2"], ["1"]), (["--player", "Cid"], ["1", "3"]):
+        assert command.main([base, *option, "--list"]) == 0
+        out, err = capsys.readouterr()
+        assert out.split()[0] == "2"
+        assert [line.split()[-1] for line in err.split(logs.WIPED) if "reading " in line] == passed_over
+        assert err.endswith(logs.WIPED)
 
 
 # Whole bases
