@@ -469,6 +469,16 @@ def test_programs_of_one_name_show_what_differs(commands: list[str], levels: lis
     assert command._names(setting, {}) == names
 
 
+def test_no_terminal_obeys_a_given_name_or_that_of_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([fake("gtp"), fake("gtp"), "--games", "2", "--names", "a\x1b[31m\nb,c"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("a\\x1b[31m\\nb against c,")
+    assert "\x1b" not in out
+    programs = [workers.Program([f"./{name}"], "gtp", "", TimeControl()) for name in ("a\x1bc", "b")]
+    setting = workers.Setting(programs, Schedule(2, "round-robin", 2, 1), [], MatchTerms(), 1, None, None)
+    assert command._names(setting, {}) == ["a\\x1bc", "b"]
+
+
 def test_tables_leave_out_versions_that_are_in_the_way() -> None:
     for names, shown in (
         (["desdaemon 0.13.0 -l 4", "desdaemon 0.13.0 -l 6"], ["desdaemon -l 4 ", "desdaemon -l 6 "]),
