@@ -38,7 +38,7 @@ from desdaemon.clients.programs.process_groups import ProcessGroups, StoppedBySi
 from desdaemon.clients.programs.results_book import check_book, count_games
 from desdaemon.clients.programs.time_control import TimeControl, parse_clock, parse_seconds
 from desdaemon.protocol.commands.options import whole_number
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.games.bases import FileGame, expect_other_files, format_to_write, replace_file, write_games
 from desdaemon.protocol.games.formats import READ_FORMATS
 from desdaemon.protocol.games.records import GameRecord
@@ -618,7 +618,7 @@ def _file_games(result: MatchOutcome, event: str = "match") -> Iterator[FileGame
 def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
     """Return the programs' names: a name given on the command line, else the name that the program reported in
     ``games``, else the name of its file. Equal names are followed by the options in which the programs differ and, if
-    that does not suffice, by a number.
+    that does not suffice, by a number. No terminal obeys them.
     """
     said: dict[int, str] = {}
     for number, game in sorted(games.items()):
@@ -635,7 +635,7 @@ def _names(setting: Setting, games: dict[int, Finished]) -> list[str]:
         _told_apart(setting.programs, [index for index, other in enumerate(names) if other == name]) for name in names
     ]
     full = [f"{name} {words[index]}".strip() for index, (name, words) in enumerate(zip(names, told, strict=True))]
-    return [f"{name} ({index})" if full.count(name) > 1 else name for index, name in enumerate(full, 1)]
+    return [escaped(f"{name} ({index})" if full.count(name) > 1 else name) for index, name in enumerate(full, 1)]
 
 
 def _told_apart(programs: Sequence[Program], places: list[int]) -> dict[int, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desdaemon.clients.gamefiles.ggf import ggf_text
-from desdaemon.protocol.errors import BadInput, in_one_line, quoted
+from desdaemon.protocol.errors import BadInput, escaped, in_one_line, quoted
 from desdaemon.protocol.games.records import ClockTerms, GameRecord
 from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
 from desdaemon.protocol.othello.rules import PASS, squares
@@ -65,7 +65,7 @@ class EngineClient(ABC):
     @property
     def title(self) -> str:
         """The name to show: ``alias``, else the reported ``name``, else `program_name`."""
-        return self.alias or self.name or program_name(self.process.command)
+        return escaped(self.alias or self.name or program_name(self.process.command))
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:

@@ -219,10 +219,8 @@ def wrong_head(path: str) -> str:
     """Return why a file cannot hold weights, by its size and first bytes, in one line; "" if it may. The engine reads
     the whole file later.
     """
-    from desdaemon.protocol.system import files
-
     try:
-        with files.open_regular(path) as file:
+        with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
             head = file.read(8)
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
