@@ -168,6 +168,8 @@ def _unknown(argument: str, name: str) -> str:
         if inside := sub_commands_of(name):
             return f"{quoted(argument)}: expected {' or '.join(map(quoted, inside))}"
         near = near_sub_command(name)
+        if near == name:
+            return f"{quoted(argument)}: expected options behind the program: desdaemon {name} OPTION ..."
     near = near or nearest(name, names)
     meant = f"did you mean {quoted(dashes + near)}?" if near else "expected one that --help lists"
     what = "is not an option" if dashes else "is neither a program nor an option"

@@ -91,6 +91,7 @@ def test_the_name_of_the_program_chooses_the_protocol(tmp_path: Path) -> None:
         (["-l"], "-l"),
         (["-nonsense"], '"-nonsense"'),
         (["nonsense"], '"nonsense"'),
+        (["--config", "none", "serve", "-l", "3"], "behind the program: desdaemon serve"),
         pytest.param(
             ["book"],
             '"book judge" or "book site"',
