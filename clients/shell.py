@@ -18,7 +18,7 @@ from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.text import read_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
-from desdaemon.protocol.system.terminal import ProgressLine, paged
+from desdaemon.protocol.system.terminal import ElapsedTime, ProgressLine, paged
 
 from .arguments import Parser, real
 from .blocking import Client, Handle
@@ -54,13 +54,15 @@ def main(arguments: list[str]) -> int:
     """
     named = command_line().parse_args(arguments)
     try:
-        with Client.connect(
-            named.endpoint,
-            key=named.key,
-            server_key=named.server_key,
-            timeout_s=named.timeout,
-            patience_s=named.timeout,
-        ) as client:
+        with ElapsedTime("connecting"):
+            connected = Client.connect(
+                named.endpoint,
+                key=named.key,
+                server_key=named.server_key,
+                timeout_s=named.timeout,
+                patience_s=named.timeout,
+            )
+        with connected as client:
             shell = Shell(client, named.json)
             return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
     except DaemonError as error:

@@ -21,7 +21,7 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import name_test, plural
 from desdaemon.protocol.system import logs
-from desdaemon.protocol.system.terminal import ProgressLine
+from desdaemon.protocol.system.terminal import ElapsedTime, ProgressLine
 
 from .game import GameAnalysis, analyze_game, as_json
 from .inputs import games_in, games_of
@@ -150,7 +150,9 @@ def _judge(options: argparse.Namespace) -> OwnEngine | RemoteDaemon:
         return OwnEngine(own_engine(options.threads, options.eval_file, book=options.book == "use"))
     from desdaemon.clients.blocking import Client
 
-    return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
+    with ElapsedTime("connecting"):
+        client = Client.connect(options.server or None, key=options.key, server_key=options.server_key)
+    return RemoteDaemon(client)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import WebPart, load
 from desdaemon.protocol.system import files, folders, logs, platform
 from desdaemon.protocol.system.output import UnreadOutput
+from desdaemon.protocol.system.terminal import ElapsedTime
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -113,7 +114,8 @@ async def _serve(
     async def connect(timeout_s: float) -> AsyncClient:
         return await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key, timeout_s=timeout_s)
 
-    await (await connect(5.0)).close()
+    with ElapsedTime("connecting"):
+        await (await connect(5.0)).close()
     away = not _is_loopback(host)
     role = named.role or ("reader" if away else "editor")
     loop = asyncio.get_running_loop()

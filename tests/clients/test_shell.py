@@ -20,6 +20,8 @@ from pretended import PretendedDaemon, leave_connection_file
 from waits import until
 
 from desdaemon.clients.shell import Shell
+from desdaemon.clients.shell import main as shell_main
+from desdaemon.protocol.system import logs, terminal
 
 pytestmark = pytest.mark.posix
 
@@ -84,6 +86,19 @@ def test_a_missing_daemon_and_bad_command_lines_are_told(tmp_path: Path, monkeyp
         done = shell(*arguments)
         assert (done.stdout, done.returncode, done.stderr.count("\n")) == ("", status, 1), done.stderr
         assert done.stderr.startswith("desdaemon shell: ")
+
+
+def test_a_wait_for_the_daemon_is_told_at_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "watched", lambda: True)
+    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
+    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
+    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
+    assert shell_main([f"ipc://{tmp_path}/nobody", "--timeout", "0.5"]) == 1
+    shown = capsys.readouterr().err
+    assert "connecting: 0 s" in shown
+    assert "no answer within" in shown.rpartition(logs.WIPED)[2]
 
 
 def test_a_daemon_that_has_gone_is_told_and_waited_for_as_long_as_asked(daemon: PretendedDaemon) -> None:
