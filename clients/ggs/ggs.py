@@ -16,6 +16,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import expect_other_files
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 
@@ -86,6 +87,8 @@ def main(arguments: list[str]) -> int:
         rules = AcceptRules(types, *read_times(named.clock), opponents, named.rated)
         wishes = Wishes(read_offer(named.offer), named.matches, named.tell, bool(named.games), named.resume)
         settings = _settings(named)
+        outputs = {"--games": named.games, "--log": named.log, "--book-results": named.book_results}
+        expect_other_files(outputs, filter(None, (named.password_file, named.eval_file)))
         if named.book_results and not named.games:
             raise BadInput("--book-results: expected --games FILE with it")
         if named.book_results:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import expect_other_files
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.processors import processors
@@ -519,6 +520,12 @@ def command_line(*, cluster: bool = False) -> Parser:
     return parser
 
 
+def _inputs(options: argparse.Namespace) -> list[str]:
+    values = [value for name, value in vars(options).items() if name != "out"]
+    given = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    return [str(path) for path in given if isinstance(path, Path)]
+
+
 def main(argv: list[str], remote: RemoteScores | None = None) -> int:
     """Run one stage. Returns the exit status: 0 if it is done, 1 if its input cannot be used, 2 for a bad command line.
 
@@ -534,6 +541,8 @@ def main(argv: list[str], remote: RemoteScores | None = None) -> int:
     options.remote = remote
     command = platform.command_text([*PROGRAM.split(), *argv])
     try:
+        if out := getattr(options, "out", None):
+            expect_other_files({"out": str(out)}, _inputs(options))
         options.run(options, command)
     except (TrainingError, WeightsError, BadInput, OSError) as error:
         logs.message(str(error), PROGRAM, level="error")

@@ -118,6 +118,8 @@ def test_a_forced_move_takes_no_time(recorded: list[RecordedEngine]) -> None:
         (["--games", "nowhere/x.ggf"], "--games"),
         (["--book-results", "x.book"], "expected --games"),
         (["--login", "a b"], "login"),
+        (["--log", "good"], '--log "good": expected another file'),
+        (["--games", "x", "--log", "x"], '--log "x": expected another file than that of --games'),
     ],
 )
 def test_bad_arguments_are_refused_in_a_line(

@@ -139,6 +139,15 @@ def test_a_wrong_number_of_games_is_told(tmp_path, capsys):
     assert "3 games of 68 bytes announced" in capsys.readouterr().err
 
 
+def test_no_output_takes_the_place_of_what_is_read(tmp_path, capsys):
+    path = tmp_path / "games.wtb"
+    path.write_bytes(wthor([[19]]))
+    for line in (["games", str(path), "--out"], ["import", str(path)]):
+        assert cli.main([*line, str(path)]) == 1
+        assert "expected another file than those that are read" in capsys.readouterr().err
+    assert path.read_bytes() == wthor([[19]])
+
+
 def test_a_folder_without_games_and_a_bad_command_line_are_refused(tmp_path, capsys):
     assert cli.main(["games", str(tmp_path), "--out", str(tmp_path / "out.npz")]) == 1
     assert "no game files" in capsys.readouterr().err
