@@ -25,7 +25,7 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, address
-from desdaemon.book.errors import Unreadable
+from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.memory.files import replacing
 from desdaemon.book.options import BookOptions, Rule, guessed_options
@@ -298,7 +298,12 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> list[str]:
-    """Write the text form, packed if the name says so; there is nothing to remark. Raises `WriteFailed`."""
+    """Write the text form, packed if the name says so; there is nothing to remark.
+
+    Raises `WriteFailed`, and `BookError` for a book without positions, whose text nobody could tell from an empty file.
+    """
+    if not len(book):
+        raise BookError(f"{path}: a book without positions has no text: expected a name that ends in .book")
     with replacing(path) as stream:
         if packed_by_name(path):
             for part in _packed(book, progress):

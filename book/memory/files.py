@@ -8,6 +8,7 @@ import itertools
 import mmap
 import os
 import re
+import shutil
 import time
 import weakref
 from collections.abc import Iterator
@@ -143,10 +144,10 @@ def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
     """Return a context manager for a block that replaces the file at ``path``: the file becomes ``path.1``, which
     becomes ``path.2`` and so on up to ``path.COUNT``. If the block raises, all are as before.
 
-    Does nothing without the file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError, before the
-    block, if a file cannot be renamed or linked; then too all are as before.
+    Does nothing without a regular file, or if ``count`` is 0. The file stays at ``path`` too. Raises OSError, before
+    the block, if a file cannot be renamed or copied; then too all are as before.
     """
-    if not count or not path.exists():
+    if not count or not path.is_file():
         yield
         return
     tidy(path)
@@ -161,7 +162,11 @@ def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
                 platform.take_place(str(newer), str(older))
                 undone.callback(platform.take_place, str(older), str(newer))
         cleared.callback(_remove, linked)
-        os.link(path, linked)
+        try:
+            os.link(path, linked)
+        except OSError:
+            # Memory sticks and many network disks have no second names, and those of others' files may be forbidden.
+            shutil.copyfile(path, linked)
         platform.take_place(str(linked), str(names[-1]))
         undone.callback(_remove, names[-1])
         yield

@@ -162,7 +162,14 @@ def test_missing_files_are_named(daemon: Operated) -> None:
         assert code in ("not_found", "bad_request"), name
     assert daemon.code("book.add", {"files": ["none*.txt"]}) == "bad_request"
     assert daemon.code("book.add", {"files": "none.txt"}) == "bad_request"
-    assert daemon.code("book.export", {"file": "nowhere/copy.txt"}) in ("not_found", "internal", "bad_request")
+
+
+@pytest.mark.parametrize("op", ["book.save", "book.export", "book.backup", "book.extract"])
+@pytest.mark.needs("book.reports")
+def test_a_wrong_name_to_write_is_no_error_of_the_daemon(op: str, daemon: Operated, data: Path) -> None:
+    (data / "folder.txt").mkdir()
+    assert daemon.code(op, {"file": "nowhere/copy.txt"}) == "not_found"
+    assert daemon.code(op, {"file": "folder.txt"}) == "bad_request"
 
 
 OUTSIDE = ["../x.txt", "./../x.txt", "inner/../../x.txt", "~/x.txt", "/etc/passwd", "{}"]

@@ -116,6 +116,31 @@ def test_backups_are_kept_though_no_file_with_content_can_be_removed(
     assert kept == {"a.book": "6", "a.book.1": "5", "a.book.2": "4", "a.book.3": "3"}
 
 
+@pytest.mark.parametrize("reason", [errno.EPERM, errno.EOPNOTSUPP])
+def test_backups_are_kept_where_a_file_has_one_name(
+    reason: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on FAT, exFAT and many network disks."""
+
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(reason, os.strerror(reason), source, None, target)
+
+    monkeypatch.setattr(os, "link", refuse)
+    book = tmp_path / "a.book"
+    for number in range(5):
+        with replacing(book) as stream:
+            stream.write(b"%d" % number)
+    kept = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert kept == {"a.book": "4", "a.book.1": "3", "a.book.2": "2", "a.book.3": "1"}
+
+
+def test_a_folder_is_not_kept_as_a_backup(tmp_path: Path) -> None:
+    with keeping_backups(tmp_path / "."):
+        pass
+    with pytest.raises(WriteFailed, match="is a folder"), replacing(tmp_path):
+        pass
+
+
 def test_backups_that_a_killed_writer_was_about_to_remove_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of a moment ago may be of a writer that is alive."""
     book = tmp_path / "a.book"

@@ -179,7 +179,8 @@ class BookOperations:
 
     def _end(self, request: PendingRequest, job: BookJob) -> None:
         if job.state == FAILED:
-            error = _explained(job.failure, elsewhere=self.books.holder > 0)
+            naming = BY_NAME[request.operation.removeprefix("book.")].saves
+            error = _explained(job.failure, elsewhere=self.books.holder > 0, naming=naming)
             if request.client.remote:
                 error.message = self._hidden.sub("", error.message)
             if error.code == "internal":
@@ -207,8 +208,10 @@ def _positions(values: Data, first: int) -> Iterator[Position]:
         yield read_listed(number, items[number], last_position)
 
 
-def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
-    """Return the error reply for a failed job; ``elsewhere`` says that another process writes the book."""
+def _explained(failure: Exception | None, *, elsewhere: bool, naming: bool) -> RequestError:
+    """Return the error reply for a failed job; ``elsewhere`` says that another process writes the book, ``naming`` that
+    the job wrote a file that its client named.
+    """
     from desdaemon.book.front import ReadOnly, WriteFailed
 
     if isinstance(failure, RequestError):
@@ -220,11 +223,13 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
     if isinstance(failure, NoBook):
         return RequestError("not_found", str(failure))
     causes = list(_causes(failure))
-    if any(isinstance(cause, WriteFailed) for cause in causes):
+    refused = next((cause for cause in causes if isinstance(cause, OSError)), None)
+    of_disk = refused is None or refused.errno in DISK_ERRORS
+    if any(isinstance(cause, WriteFailed) for cause in causes) and (of_disk or not naming):
         return RequestError("internal", str(failure))
-    if any(isinstance(cause, FileNotFoundError) for cause in causes):
+    if isinstance(refused, FileNotFoundError):
         return RequestError("not_found", str(failure), "file")
-    if any(isinstance(cause, OSError) and cause.errno in DISK_ERRORS for cause in causes):
+    if refused is not None and of_disk:
         return RequestError("internal", str(failure))
     if not elsewhere and any(isinstance(cause, ReadOnly) for cause in causes):
         return RequestError("internal", str(failure))

@@ -158,3 +158,20 @@ def test_what_was_written_over_is_kept(command: str, name: str, dialogue: BookDi
         assert path.read_bytes() != content
     kept = {(tmp_path / f"{name}.{number}").read_bytes() for number in (1, 2, 3) if Path(f"{path}.{number}").exists()}
     assert set(contents) <= kept
+
+
+@pytest.mark.parametrize("name", ["b.dat", "b.egbk3", "b.packed", "b.txt", "b.txt.xz", "b.other", "b.book"])
+def test_a_book_without_positions_is_read_again_or_not_written(
+    name: str, dialogue: BookDialogue, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"of another program")
+    dialogue.say("book enumerate 0")
+    dialogue.say("book delete")
+    out, err = dialogue.both(f"book export {path}")
+    if "no text" in err:
+        assert out == ""
+        assert path.read_bytes() == b"of another program"
+    else:
+        dialogue.say(f"book load {path} --discard")
+        assert len(dialogue.book) == 0
