@@ -185,6 +185,8 @@ class Book:
         """Results of searches that no position holds, kept by `keep_replies` in this process alone."""
         self.edits: list[Edit] = []
         """The scores set by hand since the book was opened, in order."""
+        self.unedited: list[tuple[int, Edit] | None] = []
+        """Those taken back since then, each with its place among the `edits`; None for one set before."""
         self.adjusted: list[bytes] = []
         """The games for which lines were made less attractive by hand since then."""
         self.steps: dict[int, int] = {}

@@ -177,7 +177,7 @@ def run_backup(run: BookCommandRun) -> Result:
 
 def run_undo(run: BookCommandRun) -> Result:
     opened, path, recorder = run.books.opened, run.books.path, run.book.recorder
-    edits, adjusted, replies = run.book.edits, run.book.adjusted, run.book.replies
+    edits, unedited, adjusted, replies = run.book.edits, run.book.unedited, run.book.adjusted, run.book.replies
     assert opened is not None
     if isinstance(recorder, MemoryObserver):
         last, rest = _last(run, recorder.undoable(), too_large=recorder.too_large)
@@ -194,7 +194,11 @@ def run_undo(run: BookCommandRun) -> Result:
         opened.store.undo()
         opened = registry.open_any(path, progress=run.progress)
         # For these the book was open all the time.
-        opened.book.edits = edits[:-1] if commands[-1].name == "edit" else edits
+        if commands[-1].name == "edit":
+            del edits[-1:]
+        elif commands[-1].name == "unedit" and unedited and (last_unedited := unedited.pop()) is not None:
+            edits.insert(*last_unedited)
+        opened.book.edits, opened.book.unedited = edits, unedited
         opened.book.adjusted = adjusted[:-1] if commands[-1].name == "adjust" else adjusted
         run.books.use(opened, path)
     opened.book.replies = replies

@@ -13,19 +13,26 @@ from desdaemon.protocol.othello.scores import seen_by_black
 from desdaemon.protocol.spelling import plural
 
 
-def result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
-    """Return the result of a command that searched; ``what`` names it in the line, ``more`` are further fields."""
+def line_of(run: BookCommandRun, what: str, outcome: CommandOutcome) -> str:
+    """Return a line about a command that searched, or a part of one; ``what`` names it."""
     spent = "its budget is spent" if run.job.budget_spent >= 1 else "stopped"
     ending = "finished" if outcome.finished else f"{spent} (repeat it to continue)"
-    added, searches = outcome.added + run.job.earlier.positions, outcome.searches + run.job.earlier.searches
-    counts = f"{plural(added, 'position')} added, {plural(searches, 'search')}, "
-    counts += f"book now has {plural(outcome.positions, 'position')}"
+    counts = f"{plural(outcome.added, 'position')} added, {plural(outcome.searches, 'search')}, "
+    return f"Book {what}...{ending}: {counts}book now has {plural(outcome.positions, 'position')}"
+
+
+def result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
+    """Return the result of a command that searched, with what it did before a kill; ``what`` names it in the line,
+    ``more`` are further fields.
+    """
+    earlier = run.job.earlier
+    whole = outcome._replace(added=outcome.added + earlier.positions, searches=outcome.searches + earlier.searches)
     return {
-        "finished": outcome.finished,
-        "added": added,
-        "searches": searches,
-        "rounds": outcome.rounds,
-        "text": [f"Book {what}...{ending}: {counts}"],
+        "finished": whole.finished,
+        "added": whole.added,
+        "searches": whole.searches,
+        "rounds": whole.rounds,
+        "text": [line_of(run, what, whole)],
         **more,
     }
 

@@ -54,8 +54,6 @@ def unedit(book: Book, player: int, opponent: int) -> None:
     if entry is None or not entry.human:
         raise ValueError("no score was set by hand there")
     last = next((done for done in reversed(book.edits) if done.key == (p, o)), None)
-    if last is not None:
-        book.edits.remove(last)
     old_entry = last.before if last is not None else None
     if last is not None and old_entry is None and not _linked(book, p, o):
         book.remove(np.arange(len(book.table)) == row)
@@ -64,6 +62,7 @@ def unedit(book: Book, player: int, opponent: int) -> None:
             if now is not None and old.has_leaf and old.leaf_level >= now.leaf_level:
                 leaf = {"leaf_move": old.leaf_move, "leaf_score": old.leaf_score, "leaf_level": old.leaf_level}
                 book.put(now._replace(**leaf))
+        _forget(book, last)
         return
     score = entry.leaf_score if entry.has_leaf else NO_SCORE
     level = entry.leaf_level if entry.has_leaf else book.options.level
@@ -73,3 +72,13 @@ def unedit(book: Book, player: int, opponent: int) -> None:
     if old_entry is not None and last is not None and (old_entry.human or not last.linked):
         bare = bare._replace(score=old_entry.score, lower=old_entry.lower, upper=old_entry.upper, flags=old_entry.flags)
     book.put(bare)
+    _forget(book, last)
+
+
+def _forget(book: Book, edit: Edit | None) -> None:
+    """Take an edit that was taken back, None for one of before the book was opened, from the book's: after the changes,
+    before which an undo keeps what it restores.
+    """
+    book.unedited.append((book.edits.index(edit), edit) if edit is not None else None)
+    if edit is not None:
+        book.edits.remove(edit)

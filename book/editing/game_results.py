@@ -151,7 +151,6 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
     """
     gone = tally(book, games, progress)
     rows, results = _without(book, gone)
-    book.adjusted = []
     kept = without(book.games, games["identity"].tolist())
     if len(played(kept)) == len(kept):
         others = tally(book, kept, progress)
@@ -165,6 +164,8 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
     with book.together():
         book.unlist_games(games)
         book.store_results(rows, results)
+    # After the changes, before which an undo keeps what it restores.
+    book.adjusted = []
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from desdaemon.book.commands.changing import shrunk
 from desdaemon.book.commands.games import Games
-from desdaemon.book.commands.searching import result_of
+from desdaemon.book.commands.searching import line_of, result_of
 from desdaemon.book.editing import shrink
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.growth import answer as playing_on
@@ -155,14 +155,13 @@ def schedule(run: BookCommandRun) -> Result:
     except ValueError as error:
         raise BadInput(f"book schedule {quoted(name)}, {error}") from None
     outcomes = schedules.run(run.book, run.caller.position, steps, run.worker())
-    lines = [
-        line for step, done in zip(steps, outcomes, strict=False) for line in result_of(run, str(step), done)["text"]
-    ]
+    earlier = run.job.earlier
     return {
         "finished": len(outcomes) == len(steps) and all(done.finished for done in outcomes),
-        "added": sum(done.added for done in outcomes),
-        "searches": sum(done.searches for done in outcomes),
-        "text": lines,
+        "added": earlier.positions + sum(done.added for done in outcomes),
+        "searches": earlier.searches + sum(done.searches for done in outcomes),
+        # Nobody knows which step did what was done before a kill.
+        "text": [line_of(run, str(step), done) for step, done in zip(steps, outcomes, strict=False)],
     }
 
 

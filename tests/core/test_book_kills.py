@@ -1,6 +1,7 @@
 """Kills inside budgets: the same command goes on, and the finished book is the one of runs without kills."""
 
 import random
+import re
 import subprocess
 import sys
 import time
@@ -152,4 +153,25 @@ def test_ten_kills_inside_budgets_leave_the_same_book(command: str, kind: str, t
         whole(command, path)
     dialogue = opened(path)
     assert content(dialogue, command, tmp_path) == wanted
+    dialogue.close()
+
+
+def test_a_step_of_a_schedule_tells_what_it_added_after_a_kill(tmp_path: Path) -> None:
+    steps = tmp_path / "steps.txt"
+    steps.write_text("learn 6 3 5 3 1\nlearn 7 3 5 3 1\n", encoding="utf-8")
+    path = made("book", tmp_path)
+    dialogue = opened(path)
+    before = journal_path(path).stat().st_size
+    dialogue.say(f"book schedule {steps}")
+    dialogue.books.commit()
+    files = {each: each.read_bytes() for each in (path, journal_path(path))}
+    dialogue.close()
+    for each, data in files.items():
+        each.write_bytes(data[: (before + len(data)) // 2] if each != path else data)
+    dialogue = opened(path)
+    left = len(dialogue.book)
+    assert left > 2
+    lines = dialogue.lines(f"book schedule {steps}")
+    added = [int(re.findall(r"(\d+) positions? added", line)[0]) for line in lines]
+    assert sum(added) == len(dialogue.book) - left > 0
     dialogue.close()

@@ -232,6 +232,26 @@ def test_scores_set_by_hand_are_still_known_after_an_undo(
     assert "no score was set by hand" in dialogue.refused("book unedit")
 
 
+@pytest.mark.parametrize("native", [True, pytest.param(False, marks=pytest.mark.needs("book.edax"))])
+def test_what_was_there_before_a_score_is_known_after_the_undo_of_an_unedit(
+    native: bool, dialogue: BookDialogue, files: dict[str, str]
+) -> None:
+    if not native:
+        without_journal(dialogue, files)
+    before = contents(dialogue.book)
+    states = [before]
+    for line in ("edit f5 7", "edit f5 9", "edit d3 5"):
+        dialogue.say(f"book {line}")
+        states.append(contents(dialogue.book))
+    for _ in range(2):
+        dialogue.say("book unedit f5")
+        dialogue.say("book undo")
+        assert contents(dialogue.book) == states[-1]
+    for state in reversed(states[:-1]):
+        dialogue.say("book unedit")
+        assert contents(dialogue.book) == state
+
+
 def test_searches_that_added_nothing_are_nothing_to_take_back(dialogue: BookDialogue, files: dict[str, str]) -> None:
     before = state(dialogue.book)
     answer = f"book answer {files['whole']} --level 1 --plies 2"
