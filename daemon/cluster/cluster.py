@@ -14,6 +14,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
+from desdaemon.protocol.system.terminal import ElapsedTime
 
 from .connection import PORT
 
@@ -105,7 +106,8 @@ def _keys(options: argparse.Namespace) -> None:
 def _status(options: argparse.Namespace) -> None:
     from .status import status
 
-    rows = status(options.cluster, options.tls, options.eval_file)
+    with ElapsedTime("connecting"):
+        rows = status(options.cluster, options.tls, options.eval_file)
     if not rows:
         _print("no workers")
     for row in rows:

@@ -8,6 +8,7 @@ certificates is trusted with everything; host names are not checked.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 PORT = 8786
 """Dask's default port."""
+_LAST_PORT = 65_535
 
 CONNECT_S = 10
 
@@ -88,11 +90,12 @@ def scheduler_address(text: str) -> str:
 def checked_address(address: str, tls: str) -> None:
     """Raise `BadInput` unless an address is tcp:// on this machine, or tls:// with a folder of keys, ``tls``."""
     scheme = address.partition("://")[0]
+    port = re.fullmatch(r"(?:tcp|tls)://\S*:(\d{1,5})", address, re.ASCII)
+    if not port or int(port[1]) > _LAST_PORT:
+        raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT, port {_LAST_PORT} at most")
     if scheme == "tls":
         if not tls:
             raise BadInput(f"{quoted(address)}: tls:// needs a folder of keys (cluster-tls)")
-    elif scheme != "tcp":
-        raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT")
     elif not is_loopback(address):
         raise BadInput(
             f"{quoted(address)}: beyond this machine use tls://: anyone who reaches a scheduler can run any code"

@@ -20,9 +20,9 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
+from desdaemon.protocol.system.terminal import ElapsedTime
 
 from .connection import (
-    PORT,
     SILENT_S,
     checked_address,
     configure,
@@ -75,7 +75,7 @@ async def _schedule(listen: str, certificates: Security | None, scheduler_file: 
         scheduler = await QuietScheduler(
             protocol=f"{scheme}://",
             host=host,
-            port=int(port) if port else PORT,
+            port=int(port),
             dashboard=False,
             security=certificates,
             allowed_failures=KILLS - 1,
@@ -101,7 +101,8 @@ def run_worker(options: argparse.Namespace) -> None:
     """
     ends = time.monotonic() + (options.lifetime or math.inf)
     # Dask's worker would wait for the scheduler silently.
-    connect(options.cluster, options.tls).close(timeout=1)
+    with ElapsedTime("connecting"):
+        connect(options.cluster, options.tls).close(timeout=1)
     if options.nice:
         platform.lower_process(options.nice)
     from desdaemon.engine.evaluation.weights import Weights

@@ -38,8 +38,8 @@ _writing: set[str] = set()
 class NotAFile(OSError):
     """The name is that of a folder, a pipe or a device, which cannot be replaced."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(0, f"is {what}: expected the name of a file")
+    def __init__(self, what: str, path: str | os.PathLike[str]) -> None:
+        super().__init__(0, f"is {what}: expected the name of a file", os.fspath(path))
 
 
 NO_NAME = "no name that a file can have here"
@@ -62,7 +62,7 @@ def replacing(
     `OSError`, of which `NotAFile` is one.
     """
     if not platform.names_file(path):
-        raise NotAFile(NO_NAME)
+        raise NotAFile(NO_NAME, path)
     place = os.path.realpath(path)
     old_mode = _mode_of(place)
     descriptor, new = _beside(place)
@@ -103,7 +103,7 @@ def append(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
     `OSError`.
     """
     if not platform.names_file(path):
-        raise NotAFile(NO_NAME)
+        raise NotAFile(NO_NAME, path)
     descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, READABLE)
     try:
         before = os.fstat(descriptor)
@@ -159,7 +159,7 @@ def _mode_of(place: str) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise NotAFile("a folder" if stat.S_ISDIR(status.st_mode) else "a device")
+        raise NotAFile("a folder" if stat.S_ISDIR(status.st_mode) else "a device", place)
     return stat.S_IMODE(status.st_mode)
 
 

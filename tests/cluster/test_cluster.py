@@ -170,6 +170,9 @@ def test_status_names_every_worker(cluster: Cluster) -> None:
         ("tls://192.0.2.1:8786", "", "needs a folder of keys (cluster-tls)"),
         ("nothing-there.json", "", "or a scheduler file"),
         ("udp://127.0.0.1:8786", "", "expected tcp://HOST:PORT"),
+        ("tcp://127.0.0.1:x", "", "expected tcp://HOST:PORT"),
+        ("tcp://127.0.0.1:99999", "", "port 65535 at most"),
+        ("tcp://127.0.0.1", "", "expected tcp://HOST:PORT"),
         ("tls://127.0.0.1:8786", "nowhere", "no ca.pem"),
     ],
 )

@@ -209,8 +209,9 @@ def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> No
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):
-        with pytest.raises(files.NotAFile):
+        with pytest.raises(files.NotAFile) as refused:
             files.replace(tmp_path / name, b"new")
+        assert refused.value.filename == str(tmp_path / name), "or it would be taken for standard output"
 
 
 def test_two_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
