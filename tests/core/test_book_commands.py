@@ -213,6 +213,28 @@ def test_bad_input_is_one_line_and_changes_nothing(dialogue: BookDialogue, line:
     assert contents(dialogue.book) == before
 
 
+NAMING = [command for command in BOOK_COMMANDS if command.names_files and command.name != "schedule"]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["~none", "zero\0byte", "loop"])
+@pytest.mark.parametrize("command", [command.name for command in NAMING])
+def test_a_strange_name_of_a_file_is_one_line(
+    command: str, name: str, dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name may begin with ``~`` though there is no such user."""
+    monkeypatch.chdir(tmp_path)
+    Path("loop.txt").symlink_to("loop.txt")
+    dialogue.say("book new 1 4")
+    if name == "~none" and command in ("save", "export", "backup", "extract"):
+        assert dialogue.say(f"book {command} {name}.txt")
+        assert (tmp_path / f"{name}.txt").exists()
+        return
+    told = dialogue.refused(f"book {command} {name}.txt")
+    assert "internal" not in told
+    assert "Errno" not in told
+
+
 @pytest.mark.parametrize(
     "command", ["deviate", "enhance", "play", "extend", "subtree", "show", "grade", "lines", "edit d3 5", "delete"]
 )

@@ -7,6 +7,7 @@ call these functions.
 from __future__ import annotations
 
 import glob
+import os
 import re
 from pathlib import Path
 
@@ -36,11 +37,18 @@ class Files:
 
     def path(self, name: str, *, remote: bool) -> Path:
         """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
-        ``~`` expanded. Raises `Forbidden` for a remote caller's name that `confined` refuses, such as one that leads
-        outside the data folder, and for every remote name if there is no data folder.
+        ``~`` and ``~user`` expanded. Raises `BadInput` for a name with a zero byte or of links that lead nowhere;
+        `Forbidden` for a remote caller's name that `confined` refuses, such as one that leads outside the data folder,
+        and for every remote name if there is no data folder.
         """
         if not remote:
-            return Path(name).expanduser()
+            # pathlib's fails where there is no such user.
+            path = Path(os.path.expanduser(name))  # noqa: PTH111
+            try:
+                path.resolve()
+            except (RuntimeError, ValueError):
+                raise BadInput(f"{quoted(name)}: expected the name of a file") from None
+            return path
         try:
             return confined(name, self._root(name))
         except BadInput as error:
