@@ -19,6 +19,7 @@ from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.contents import content_of
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import files
 from desdaemon.protocol.wire.constants import LONGEST_NAME
 
@@ -48,8 +49,8 @@ def build(
     """Make the index ``target`` of the games of files and folders; an old file stays until the new one is whole.
 
     What cannot be read is left out, and ``complain`` gets lines about the first ones and their number. ``progress``
-    gets what is counted, the number done and the total. Raises `BadInput` as `bases.game_files` does or if there is no
-    game, and `OSError`.
+    gets what is counted, the number done and the total, 0 if that is unknown. Raises `BadInput` as `bases.game_files`
+    does or if there is no game, and `OSError`.
     """
     with Complaints(complain) as few:
         return _build(bases.game_files(paths), target, few, progress)
@@ -59,9 +60,8 @@ def _build(
     sources: list[str], target: str, complain: Callable[[str], None], progress: Callable[[str, int, int], None]
 ) -> IndexAccount:
     bases.expect_other_files({"--out": target}, sources)
-    reader = _Reader(complain)
-    for number, source in enumerate(sources):
-        progress("files read", number, len(sources))
+    reader = _Reader(complain, progress)
+    for source in sources:
         try:
             reader.read(source)
         except _Full:
@@ -96,12 +96,12 @@ class _Full(BadInput):
 class _Reader:
     """Reads games from files, and numbers their names."""
 
-    def __init__(self, complain: Callable[[str], None]) -> None:
+    def __init__(self, complain: Callable[[str], None], progress: Callable[[str, int, int], None]) -> None:
         self.count = self.bad = 0
         self.names: dict[str, int] = {"": 0}
         self.paths: dict[int, str] = {}
         """The path of each file by the number of its name."""
-        self._complain = complain
+        self._complain, self._progress = complain, progress
         self._records, self._squares, self._numbers = array("i"), bytearray(), array("I")
         self._players, self._opponents, self._white = array("Q"), array("Q"), bytearray()
 
@@ -147,6 +147,7 @@ class _Reader:
     ) -> None:
         if self.count == MOST_GAMES:
             raise _Full(f"{quoted(self.paths[file])}: an index has at most {MOST_GAMES:,} games: make several")
+        self._progress(f"{plural(self.count, 'game')} read", 0, 0)
         score = UNKNOWN if result is None or abs(result) > 64 else int(result)
         self._records.extend((*map(self._number, names), file, int(date[:4] or 0), score))
         self._squares += squares[:_MOST_MOVES].ljust(_MOST_MOVES, bytes([NO_SQUARE]))

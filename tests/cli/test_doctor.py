@@ -23,6 +23,7 @@ from desdaemon.book.options import BookOptions
 from desdaemon.engine.compiler import library
 from desdaemon.extras.doctor import FAULT, OK, WARNING, Finding, engine, installation
 from desdaemon.extras.doctor import doctor as command
+from desdaemon.protocol.system import logs, terminal
 
 CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]
 CHECKS += ["book", "runtime folder", "daemon", "keys", "terminal"]
@@ -223,6 +224,20 @@ def test_the_report_is_readable_by_people(
     [weights] = [line for line in lines if line.startswith("fault")]
     assert weights.split()[1] == "weights"
     assert lines[lines.index(weights) + 1].strip().startswith("-> ")
+
+
+def test_a_long_check_is_told_at_a_terminal(
+    apart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "watched", lambda: True)
+    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
+    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
+    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
+    command.main(["--quick"])
+    told = capsys.readouterr()
+    assert "checking: 0 s" in told.err
+    assert told.err.endswith(logs.WIPED)
+    assert "checking" not in told.out
 
 
 def test_reading_its_command_line_imports_nothing_heavy() -> None:

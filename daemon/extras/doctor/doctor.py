@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.system.terminal import columns
+from desdaemon.protocol.system.terminal import ElapsedTime, columns
 
 from . import FAULT, WARNING, Finding, shown
 
@@ -39,13 +39,13 @@ def main(arguments: list[str]) -> int:
     """Check and report. Returns 0, 1 if something does not work, 2 for a bad command line."""
     named = command_line().parse_args(arguments)
     findings = []
-    if not named.json:
+    with ElapsedTime("checking") as elapsed:
         for finding in _findings(named):
             findings.append(finding)
-            sys.stdout.write(_text(finding))
-            sys.stdout.flush()
-    else:
-        findings = list(_findings(named))
+            if not named.json:
+                elapsed.pause()
+                sys.stdout.write(_text(finding))
+                sys.stdout.flush()
     status = int(any(finding.state == FAULT for finding in findings))
     if named.json:
         content = [{name: shown(value) for name, value in finding._asdict().items()} for finding in findings]

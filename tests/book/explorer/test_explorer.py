@@ -323,6 +323,14 @@ def test_the_index_counts_complaints(tmp_path: Path) -> None:
     assert account.games == 1
 
 
+def test_the_games_of_one_large_file_are_counted_as_they_are_read(tmp_path: Path) -> None:
+    games = tmp_path / "games.txt"
+    games.write_text("f5d6c3\n" * 3)
+    told: list[str] = []
+    build.build([str(games)], str(tmp_path / "index"), pytest.fail, lambda what, done, total: told.append(what))
+    assert told[:3] == ["0 games read", "1 game read", "2 games read"]
+
+
 def test_an_index_refuses_more_games_than_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     three = tmp_path / "three.txt"
     three.write_text("f5d6c3\nf5f6e6\nf5f4e3\n")
