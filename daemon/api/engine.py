@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -15,7 +17,7 @@ from desdaemon.protocol.games.judgement import JudgedMove, SearchedMove, as_play
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move, parse_moves
 from desdaemon.protocol.othello.scores import MoverScore
-from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
+from desdaemon.protocol.othello.selectivity import MAX_LEVEL, SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.interpreter import SIGNALS_S, WITHOUT_LOCK, awaited, has_global_lock
 from desdaemon.protocol.system.processors import processors
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_MOST_THREADS, _MOST_NODES, _MOST_S = 1024, 10**15, 10**6
+_MANY = 10**9
+"""Most plies or lines to ask for; there are no more than the board has."""
 
 _MANY_HASH_BITS = 18
 _AHEAD = 4
@@ -66,27 +72,26 @@ class Engine:
         from desdaemon.engine.compiler import library
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
         from desdaemon.engine.exports import SPEC
+        from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS
         from desdaemon.engine.search import Searcher
 
         if not has_global_lock():
             raise BadInput(WITHOUT_LOCK)
-        if not 0 <= level <= 60:
-            raise BadInput(f"level {level}: expected 0 to 60")
+        self.level = _whole("level", level, 0, MAX_LEVEL)
+        self.threads = _whole("threads", threads or 0, 0, _MOST_THREADS) or processors()
+        hash_bits = _whole("hash_bits", hash_bits, MIN_HASH_BITS, MAX_HASH_BITS)
         library.load(SPEC, _compiler_progress())
         try:
             self._weights = Weights.load(str(eval_file) if eval_file is not None else None)
         except (WeightsError, OSError) as error:
             raise BadInput(str(error)) from None
-        self.level = level
-        self.threads = threads or processors()
         try:
             self._searcher = Searcher(threads=self.threads, hash_bits=hash_bits, weights=self._weights)
-        except ValueError as error:
-            raise BadInput(str(error)) from None
+        except (OSError, MemoryError) as error:
+            raise BadInput(f"hash_bits {hash_bits}, threads {self.threads}: {error}") from None
         if strength:
             rating = satellites.loaded("engine.people.rows:STRENGTH")
-            if not rating.low <= strength <= rating.high:
-                raise BadInput(f"strength {strength}: expected {rating.expected}")
+            _whole("strength", strength, rating.low, rating.high)
         self.strength = strength
         self._book = _opened(book) if book is not None else None
         self._turn = threading.Lock()
@@ -115,9 +120,13 @@ class Engine:
     # One board
 
     def evaluate(self, board: Board | str) -> Score:
-        """Return the static evaluation, without a search: discs, with fractions, for the side to move."""
+        """Return the static evaluation, without a search: discs, with fractions, for the side to move. A finished game
+        has its result.
+        """
         board = Board.of(board)
         position = board.position
+        if position.over:
+            return Score(rules.final_score(position.player, position.opponent), board.side)
         with self._turn:
             return Score(self._searcher.evaluate(position.player, position.opponent), board.side)
 
@@ -140,9 +149,10 @@ class Engine:
         level is the goal. ``allow`` lists the moves to search, by default all.
         """
         board = Board.of(board)
-        limits = self._limits(board, level, depth, selectivity, nodes, time_s)
+        how = {"level": level, "depth": depth, "selectivity": selectivity, "nodes": nodes, "time_s": time_s}
+        limits, multipv, mask = self._asked(board, {**how, "multipv": multipv, "allow": allow})
         with self._call() as call, self._turn:
-            return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None, call)
+            return self._search(self._searcher, board, limits, multipv, mask, None, call)
 
     async def analyze_async(self, board: Board | str, **how: Any) -> Analysis:
         """Do as `analyze`, with arguments ``how``, without blocking the event loop; cancelling the task ends the
@@ -385,7 +395,8 @@ class Engine:
         if unknown is not None:
             raise TypeError(f"{unknown!r} is not an argument of analyze: expected {', '.join(names)}, multipv, allow")
         defaults = {"level": None, "depth": None, "selectivity": None, "nodes": 0, "time_s": 0.0}
-        return self._limits(board, **{**defaults, **asked}), multipv, _mask(board, allow)
+        limits = self._limits(board, **{**defaults, **asked})
+        return limits, _whole("multipv", multipv, 1, _MANY), _mask(board, allow)
 
     def _limits(
         self,
@@ -402,19 +413,18 @@ class Engine:
             raise BadInput("level and depth exclude each other")
         if selectivity is not None and selectivity not in SELECTIVITIES:
             raise BadInput(f"selectivity {selectivity}: expected one of {' '.join(map(str, SELECTIVITIES))}")
-        if (depth is not None and depth < 0) or nodes < 0 or time_s < 0:
-            raise BadInput("depth, nodes and time_s cannot be negative")
+        nodes = _whole("nodes", nodes, 0, _MOST_NODES)
+        if not 0 <= time_s <= _MOST_S:
+            raise BadInput(f"time_s {time_s}: expected 0 to {_MOST_S}")
         if depth is not None:
-            limits = Limits(min(depth, board.empties))
+            limits = Limits(min(_whole("depth", depth, 0, _MANY), board.empties))
         elif level is None and (nodes or time_s):
             limits = Limits(board.empties)
         else:
-            try:
-                limits = level_limits(self.level if level is None else level, board.empties)
-            except ValueError as error:
-                raise BadInput(f"{error}") from None
+            limits = level_limits(self.level if level is None else _whole("level", level, 0, MAX_LEVEL), board.empties)
         sure = limits.selectivity if selectivity is None else Selectivity(selectivity)
-        return Limits(limits.depth, sure, nodes, round(1000 * time_s))
+        # A time of less than a millisecond is no leave to search for ever.
+        return Limits(limits.depth, sure, nodes, math.ceil(1000 * time_s))
 
     def _begun(self) -> _Call:
         """Return a new call, which `stop` ends as long as it is in `_running`. Raises `BadInput` after `close`."""
@@ -450,7 +460,7 @@ class Engine:
         control = call.search()
         try:
             result = searcher.search(
-                player, opponent, limits, multipv=max(1, multipv), allow=allow, control=control, progress=progress
+                player, opponent, limits, multipv=multipv, allow=allow, control=control, progress=progress
             )
         except ValueError as error:
             raise BadInput(str(error)) from None
@@ -506,6 +516,13 @@ def searched_move(board: Board, line: MoveLine) -> SearchedMove:
     full = line.depth >= board.empties
     score = MoverScore(int(line.score.discs))
     return SearchedMove(parse_move(line.move), score, line.depth, line.selectivity, line.exact, full, moves)
+
+
+def _whole(name: str, number: Any, low: int, high: int) -> int:
+    """Return an argument that is a whole number from ``low`` to ``high``. Raises `BadInput`."""
+    if hasattr(number, "__index__") and low <= operator.index(number) <= high:
+        return operator.index(number)
+    raise BadInput(f"{name} {number}: expected a whole number from {low} to {high}")
 
 
 def _name(move: int) -> str:

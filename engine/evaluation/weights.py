@@ -37,7 +37,7 @@ from desdaemon.protocol.system.threads import begun
 
 from . import weights_metadata
 from .network import Network, expanded_heads
-from .weights_file import MOST_BANDS, PACKED_BYTES, WEIGHTS_PER_PLY, WeightsError, read
+from .weights_file import MOST_BANDS, PACKED_BYTES, WEIGHTS_PER_PLY, WeightsError, file_content, read
 
 __all__ = ["SHIPPED", "Weights", "WeightsError", "are_expanded"]
 
@@ -131,10 +131,7 @@ def _expansion(source: Path) -> tuple[str, Path | None]:
     """Return the digest of a weights file and the path of its expanded form, which may not exist. The path is None
     without a cache folder. Raises `WeightsError` if the weights file cannot be read.
     """
-    try:
-        digest = hashlib.blake2b(source.read_bytes(), digest_size=16).hexdigest()
-    except OSError as error:
-        raise WeightsError(f"{source}: {error.strerror}") from None
+    digest = hashlib.blake2b(file_content(source), digest_size=16).hexdigest()
     folder = library.cache_folder()
     return digest, folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
 

@@ -70,6 +70,15 @@ class WeightsError(ValueError):
     """A weights file that cannot be used; the message names the file and says why."""
 
 
+def file_content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file, at most one more than a weights file can have. Raises `WeightsError`."""
+    try:
+        with files.open_regular(path) as file:
+            return file.read(_FILE_LIMIT + 1)
+    except OSError as error:
+        raise WeightsError(f"{os.fspath(path)}: can't be read: {error.strerror or error}") from error
+
+
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     """Read a file of linear weights and its record, as `read` does. Raises `WeightsError`, also for a network."""
     weights, record = read(path)
@@ -89,11 +98,7 @@ def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]
     a file that cannot be read, is damaged or holds what this program does not know.
     """
     name = os.fspath(path)
-    try:
-        with Path(name).open("rb") as file:
-            data = file.read(_FILE_LIMIT + 1)
-    except OSError as error:
-        raise WeightsError(f"{name}: can't be read: {error.strerror or error}") from error
+    data = file_content(path)
     if data.startswith(_XZ_MAGIC):
         data = _decompress(name, data)
     if data.startswith(SHIPPED_MAGIC):

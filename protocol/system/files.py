@@ -1,4 +1,5 @@
-"""Replacing a file: at any moment its name refers to the old content or the new one, whole and on the disk.
+"""Opening files to be read, and replacing them: at any moment the name refers to the old content or the new one, whole
+and on the disk.
 
 - The new content is written to a file beside the old one, with a name that is used nowhere else.
 - It is on the disk before it takes the name, and the name is on the disk when the block has ended.
@@ -117,6 +118,16 @@ def append(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file to be read. Raises `OSError`, also for a pipe, which would be waited for, and a device, which may
+    have no end.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError(0, os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "expected a regular file", path)
+    return os.fdopen(platform.open_file(path, os.O_RDONLY), "rb")
 
 
 def tidy(folder: str | os.PathLike[str]) -> None:

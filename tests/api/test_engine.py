@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
+import math
 import subprocess
 import sys
 import threading
@@ -251,7 +253,14 @@ def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> No
         ({"level": 61}, "61"),
         ({"level": 3, "depth": 3}, "level and depth"),
         ({"selectivity": 80}, "selectivity 80"),
-        ({"depth": -1}, "cannot be negative"),
+        ({"depth": -1}, "depth -1: expected a whole number"),
+        ({"depth": math.nan}, "depth nan: expected a whole number"),
+        ({"level": 3.5}, "level 3.5: expected a whole number"),
+        ({"nodes": 1 << 64}, "expected a whole number from 0 to 10"),
+        ({"time_s": math.nan}, "time_s nan: expected 0 to 1000000"),
+        ({"time_s": math.inf}, "time_s inf: expected 0 to 1000000"),
+        ({"time_s": -1}, "time_s -1: expected 0 to 1000000"),
+        ({"multipv": 0}, "multipv 0: expected a whole number"),
         ({"allow": ["a1"]}, "a1 is not legal"),
     ],
 )
@@ -264,10 +273,27 @@ def test_wrong_questions_are_refused(engine: Engine, how: dict[str, object], tol
         next(engine.iterate(Board(), levle=3))
 
 
+def test_the_shortest_time_is_no_endless_search(engine: Engine) -> None:
+    assert not engine.analyze(Board(), time_s=1e-9).complete
+
+
+def test_memory_that_the_system_refuses_makes_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(size: int) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr("desdaemon.engine.search.Block", refuse)
+    with pytest.raises(BadInput, match=r"hash_bits 12, threads 1: .*Cannot allocate memory"):
+        Engine(threads=1, hash_bits=12)
+
+
+def test_the_evaluation_of_a_finished_game_is_its_result(engine: Engine) -> None:
+    assert engine.evaluate(f"{'X' * 40}{'-' * 24} O") == Score(-64, WHITE)
+
+
 def test_wrong_settings_make_no_engine(tmp_path: Path) -> None:
     rubbish = tmp_path / "rubbish"
     rubbish.write_bytes(b"rubbish")
-    for how in ({"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}):
+    for how in ({"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}, {"threads": -1}):
         with pytest.raises(BadInput):
             Engine(**{"threads": 1, **how})  # type: ignore[arg-type]
     engine = Engine(threads=1, hash_bits=12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import zlib
@@ -12,6 +13,7 @@ import numpy as np
 import plain_weights
 import pytest
 
+from desdaemon.core.search.loader import wrong_head
 from desdaemon.engine import warmup
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import weights
@@ -168,6 +170,14 @@ def test_unreadable_files_are_refused(tmp_path: Path, cache: Path) -> None:
     refused(tmp_path / "none.dat", "No such file")
     refused(tmp_path, "directory")
     assert not list(cache.iterdir())
+
+
+@pytest.mark.posix
+def test_pipes_and_devices_are_not_waited_for(tmp_path: Path, cache: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        refused(path, "expected a regular file")
+        assert wrong_head(str(path)) == f"{path}: can't be read: expected a regular file"
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no weights come with this checkout")

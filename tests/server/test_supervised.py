@@ -129,7 +129,7 @@ def test_a_daemon_that_could_do_nothing_is_not_started(tmp_path: Path, supervise
     (tmp_path / "eval").write_bytes(b"DESDEVAL" + bytes(100))
     for arguments, status, said in (
         (("--ipc", "none"), 1, "--bind"),
-        (("-eval-file", str(tmp_path / "missing")), 1, "missing: No such file"),
+        (("-eval-file", str(tmp_path / "missing")), 1, "missing: can't be read: No such file"),
         (("-eval-file", str(tmp_path / "eval")), 1, "eval: "),
         (("--nonsense",), 2, "nonsense"),
         (("--metrics", "0.0.0.0:0"), 2, "--insecure"),

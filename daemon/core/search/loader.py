@@ -219,8 +219,10 @@ def wrong_head(path: str) -> str:
     """Return why a file cannot hold weights, by its size and first bytes, in one line; "" if it may. The engine reads
     the whole file later.
     """
+    from desdaemon.protocol.system import files
+
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
+        with files.open_regular(path) as file:
             head = file.read(8)
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
