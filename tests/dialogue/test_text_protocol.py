@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 import pytest
 from dialogue import Dialogue
+from fake_engine import FakeSearcher
 
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.options import OPTIONS, STARTING
@@ -15,6 +19,7 @@ from desdaemon.protocol.commands.text import COMMANDS, read_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 # White has to pass; Black ends the game with h8.
@@ -442,6 +447,18 @@ def test_analyze_takes_the_game_from_its_end() -> None:
     assert lines[11].startswith("Black |")
     assert len(dialogue.say("a 2").split("\n")) == len(lines) - 3
     assert "desdaemon disagrees" in "\n".join(lines)
+
+
+def test_a_move_without_alternative_has_the_depth_that_its_search_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = FakeSearcher.search
+
+    def cut(self: FakeSearcher, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        return search(self, player, opponent, limits._replace(depth=3, selectivity=Selectivity(73)), **options)
+
+    monkeypatch.setattr(FakeSearcher, "search", cut)
+    dialogue = Dialogue(level=60)
+    dialogue.say("play f5")
+    assert dialogue.say("analyze").split("\n")[4].split()[:4] == ["1", "4@73%", "4", "F5"]
 
 
 def test_analysis_finds_the_mistake_in_a_finished_game() -> None:

@@ -196,6 +196,9 @@ class _Value(NamedTuple):
     """Whether the score is proved."""
     full: bool
     """Whether the position was searched to the end of the game."""
+    depth: int
+    """Plies searched."""
+    selectivity: Selectivity
 
 
 def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
@@ -214,7 +217,7 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
         for index in range(len(moves) - 1, first - 1, -1):
             if search.stopped:
                 return
-            value = _Value(opposite(value.score), value.exact, value.full)
+            value = value._replace(score=opposite(value.score), depth=value.depth + (moves[index] != PASS))
             if moves[index] == PASS:
                 continue
             judged = _judge(session, positions[index], moves[index], value, index + 1)
@@ -222,7 +225,7 @@ def judged_moves(session: Session, plies: int) -> Iterator[JudgedMove]:
                 return
             if judged.other is not None:
                 full = judged.played.full and judged.other.full
-                value = _Value(max(value.score, judged.other.score), judged.exact, full)
+                value = _Value(max(value.score, judged.other.score), judged.exact, full, *judged.other[2:4])
             yield judged
 
 
@@ -231,7 +234,9 @@ def _judge(session: Session, position: Position, move: int, value: _Value, ply: 
     plays it. If there is another move, a search finds the best one to compare.
     """
     limits = session.limits(position)
-    played = SearchedMove(move, value.score, limits.depth, limits.selectivity, value.exact, value.full)
+    # A clock, a node limit or a stop may have ended the search before that depth.
+    depth, selectivity = min(limits.depth, value.depth), min(limits.selectivity, value.selectivity)
+    played = SearchedMove(move, value.score, depth, selectivity, value.exact, value.full)
     others = position.moves & ~equivalents(position, move)
     result = session.search(position, limits, allow=others) if others else None
     if result is None or not result.lines:
@@ -244,6 +249,7 @@ def _judge(session: Session, position: Position, move: int, value: _Value, ply: 
 
 def _position_value(session: Session, position: Position) -> _Value:
     if position.over:
-        return _Value(rules.final_score(position.player, position.opponent), True, True)
+        score = rules.final_score(position.player, position.opponent)
+        return _Value(score, True, True, position.empties, Selectivity.FULL)
     line = session.search(position, session.limits(position)).lines[0]
-    return _Value(line.score, line.exact, line.depth >= position.empties)
+    return _Value(line.score, line.exact, line.depth >= position.empties, line.depth, line.selectivity)
