@@ -189,6 +189,9 @@ def run_undo(run: BookCommandRun) -> Result:
         recorder.allow()
         assert opened.store is not None
         assert path is not None
+        if intrusion := opened.store.intrusion:
+            # What could not be opened again would be lost.
+            raise BadInput(f"book undo: {intrusion}")
         commands = opened.store.undoable()
         last, rest = _last(run, commands)
         opened.store.undo()

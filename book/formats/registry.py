@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from desdaemon.book.book import Book
+from desdaemon.book.changes import ChangeObserver
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import LINKED
@@ -138,6 +139,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
         opened = _open_over(path, None, level, read_only=True, progress=progress)
         assert opened.store is not None
         opened.store.close()
+        opened.book.recorder = ChangeObserver()
         return LoadedBook(opened.book.in_memory(progress), NATIVE, opened.notes)
     if kind == NATIVE:
         return LoadedBook(snapshot.read(path, progress=progress)[0], kind, [])

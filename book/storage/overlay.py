@@ -160,10 +160,10 @@ class Overlay(Store):
 
     def close(self) -> None:
         try:
-            super().close()
-        finally:
             if self._below is not None:
                 self._below.close()
+        finally:
+            super().close()
 
 
 def open_overlay(

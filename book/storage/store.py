@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.book.book import Book
-from desdaemon.book.changes import ChangeObserver, GivenCommand
+from desdaemon.book.changes import GivenCommand
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.memory.blocks import Blocks
 from desdaemon.book.memory.files import BACKUPS, tidy
@@ -61,6 +61,9 @@ REMOVING = (
     *("prune", "subtree", "cut", "reduce", "delete"),
 )
 """The commands that remove or overwrite data: after one of them `Store.fold` keeps the file before."""
+
+CLOSED = "it is closed: book reopen opens it again"
+"""Why a book that stays in use after `Store.close` takes no changes."""
 
 MARK = struct.Struct("<QQ")
 """A book's identity and the last journal entry that it was opened with."""
@@ -490,7 +493,8 @@ class Store:
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit, close the files and release the lock. The journal has the changes that the file lacks.
+        """Commit, close the files and release the lock; from then on the book takes no changes. The journal has the
+        changes that the file lacks.
 
         Raises `WriteFailed` if changes were written nowhere; the store is closed all the same.
         """
@@ -504,7 +508,9 @@ class Store:
             for over in (self._committing, self._checked):
                 if over is not None:
                     over.wait()
-            self.book.recorder = ChangeObserver()
+            # The book may stay in use, where opening it again fails: no change may be told that nothing writes down.
+            self.reason = self.reason or CLOSED
+            self.book.recorder = ReadOnlyObserver(self.path, self.reason)
             if self._writer is not None:
                 self._writer.close()
                 self._writer = self._recorder = None

@@ -325,3 +325,28 @@ def test_ten_kills_leave_the_same_bytes(tmp_path: Path) -> None:
     assert dialogue.overlay.read_bytes() == whole.read_bytes()
     assert dialogue.found() == dialogue.files
     dialogue.close()
+
+
+@pytest.mark.parametrize("command", ["reopen", "undo"])
+def test_no_change_is_lost_where_the_base_is_gone(command: str, tmp_path: Path) -> None:
+    dialogue = Overlaid(tmp_path)
+    dialogue.say("book edit f5 2")
+    dialogue.say("book edit f5 9")
+    aside = dialogue.base.rename(tmp_path / "aside")
+    before = state(dialogue.book)
+    assert dialogue.refused(f"book {command}")
+    dialogue.both("book edit f5 33")
+    written = state(dialogue.book)
+    assert (written == before) is (command == "reopen")
+    aside.rename(dialogue.base)
+    if command == "reopen":
+        assert f"{dialogue.overlay}: opened for reading only: it is closed" in dialogue.refused("book edit f5 33")
+        dialogue.say("book reopen")
+        assert state(dialogue.book) == before
+        dialogue.say("book edit f5 33")
+        written = state(dialogue.book)
+    dialogue.again()
+    assert state(dialogue.book) == written
+    assert "edit f5 33 is taken back" in dialogue.say("book undo")
+    assert state(dialogue.book) == before
+    dialogue.close()
