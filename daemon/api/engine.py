@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -82,7 +83,7 @@ class Engine:
         hash_bits = _whole("hash_bits", hash_bits, MIN_HASH_BITS, MAX_HASH_BITS)
         library.load(SPEC, _compiler_progress())
         try:
-            self._weights = Weights.load(str(eval_file) if eval_file is not None else None)
+            self._weights = Weights.load(_path("eval_file", eval_file) if eval_file is not None else None)
         except (WeightsError, OSError) as error:
             raise BadInput(str(error)) from None
         try:
@@ -90,8 +91,7 @@ class Engine:
         except (OSError, MemoryError) as error:
             raise BadInput(f"hash_bits {hash_bits}, threads {self.threads}: {error}") from None
         if strength:
-            rating = satellites.loaded("engine.people.rows:STRENGTH")
-            _whole("strength", strength, rating.low, rating.high)
+            _rating("strength", strength)
         self.strength = strength
         self._book = _opened(book) if book is not None else None
         self._turn = threading.Lock()
@@ -173,7 +173,7 @@ class Engine:
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
         """Yield the results of a search as it goes on: one for each move and depth that is finished, with the nodes and
         time of that iteration, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the
-        loop ends the search.
+        loop ends the search; inside the loop another search of this engine would wait for that end.
         """
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
@@ -226,13 +226,13 @@ class Engine:
 
     def people(self, board: Board | str, rating: int) -> dict[str, float]:
         """Return how likely people of a rating are to choose each legal move, the likeliest first. They answer the last
-        move of the board's line, if it has one.
+        move of the board's line, if it has one. The ratings are those of the option `strength`.
         """
         chances = satellites.loaded("engine.people.moves:chances")
-        board = Board.of(board)
+        board, rating = Board.of(board), _rating("rating", rating)
         position = board.position
         if not position.moves:
-            return {}
+            return dict.fromkeys(board.legal, 1.0)
         found = chances(position.player, position.opponent, rating, parse_moves(board.line))
         return {_name(move): chance for move, chance in sorted(found.items(), key=lambda item: -item[1])}
 
@@ -354,7 +354,7 @@ class Engine:
 
         Raises `BadInput` if best moves lead to more than a million positions.
         """
-        board, book = Board.of(board), self._book
+        board, book, depth = Board.of(board), self._book, _whole("depth", depth, 1, _MANY)
         player, opponent, black = board.position
         if book is None or not book.moves_on(player, opponent):
             return None
@@ -525,6 +525,20 @@ def _whole(name: str, number: Any, low: int, high: int) -> int:
     raise BadInput(f"{name} {number}: expected a whole number from {low} to {high}")
 
 
+def _rating(name: str, rating: int) -> int:
+    strength = satellites.loaded("engine.people.rows:STRENGTH")
+    return _whole(name, rating, strength.low, strength.high)
+
+
+def _path(name: str, path: str | Path) -> str:
+    """Return an argument that names a file, with ``~`` expanded. Raises `BadInput`."""
+    # pathlib's fails where there is no such user.
+    text = os.path.expanduser(path)  # noqa: PTH111
+    if "\0" in text:
+        raise BadInput(f"{name} {text!r}: expected the name of a file")
+    return text
+
+
 def _name(move: int) -> str:
     return move_text(move).lower()
 
@@ -550,7 +564,7 @@ def _opened(path: str | Path) -> Book:
     from desdaemon.book.front import BookError, read, shipped
 
     try:
-        return read(shipped() if path == BUILTIN_BOOK else Path(path).expanduser()).book
+        return read(shipped() if path == BUILTIN_BOOK else Path(_path("book", path))).book
     except BookError as error:
         raise BadInput(str(error)) from None
 

@@ -214,8 +214,9 @@ def parse_value(option: Option, text: str) -> Value:
     elif option.kind == "selectivity":
         value = _parse_selectivity(text)
     elif option.kind == "path":
-        value = file_name(text) or None
-    elif text:
+        value = file_name(text) if "\0" not in text else None
+        value = value or None
+    elif min(text, default="") >= " ":
         value = text
     if value is None:
         raise BadInput(f"{option.name} = {quoted(text)}: expected {option.expected}")

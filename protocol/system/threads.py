@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import queue
 import sys
 import threading
@@ -21,6 +22,16 @@ _MOST_IDLE = 2
 _idle: queue.SimpleQueue[queue.SimpleQueue[tuple[Callable[[], None], str]]] = queue.SimpleQueue()
 """The threads that wait for work, each by the queue that takes it."""
 _lock = threading.Lock()
+
+
+def _forget_idle() -> None:
+    global _idle, _lock
+    _idle, _lock = queue.SimpleQueue(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    # A child has the thread that forked alone: work given to the others would be waited for without end.
+    os.register_at_fork(after_in_child=_forget_idle)
 
 
 def begin(work: Callable[[], None], name: str) -> None:

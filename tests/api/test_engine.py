@@ -286,6 +286,33 @@ def test_memory_that_the_system_refuses_makes_no_engine(monkeypatch: pytest.Monk
         Engine(threads=1, hash_bits=12)
 
 
+@pytest.mark.needs("engine.people")
+@pytest.mark.parametrize("rating", [99, 2701, math.nan])
+def test_people_have_ratings_of_a_scale(engine: Engine, rating: int) -> None:
+    with pytest.raises(BadInput, match=f"rating {rating}: expected a whole number from 100 to 2700"):
+        engine.people("f5", rating)
+
+
+@pytest.mark.posix
+@pytest.mark.compiled
+def test_an_engine_searches_on_in_a_child_that_is_a_fork() -> None:
+    program = """
+import os, signal
+from desdaemon import Engine
+engine = Engine(threads=2, hash_bits=12)
+engine.analyze("f5", depth=14)
+child = os.fork()
+if not child:
+    signal.alarm(30)
+print(engine.analyze("f5d6", depth=14).complete, len(list(engine.analyze_many(["f5", "f5d6"], depth=1))), flush=True)
+if not child:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert run.stdout == "True 2\n" * 2
+
+
 def test_the_evaluation_of_a_finished_game_is_its_result(engine: Engine) -> None:
     assert engine.evaluate(f"{'X' * 40}{'-' * 24} O") == Score(-64, WHITE)
 
@@ -293,9 +320,11 @@ def test_the_evaluation_of_a_finished_game_is_its_result(engine: Engine) -> None
 def test_wrong_settings_make_no_engine(tmp_path: Path) -> None:
     rubbish = tmp_path / "rubbish"
     rubbish.write_bytes(b"rubbish")
-    for how in ({"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}, {"threads": -1}):
+    wrong: list[dict[str, Any]] = [{"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}]
+    wrong += [{"threads": -1}, {"eval_file": "a\0b"}, {"book": "a\0b"}, {"book": "~nobody/a"}]
+    for how in wrong:
         with pytest.raises(BadInput):
-            Engine(**{"threads": 1, **how})  # type: ignore[arg-type]
+            Engine(**{"threads": 1, **how})
     engine = Engine(threads=1, hash_bits=12)
     engine.close()
     with pytest.raises(BadInput, match="closed"):

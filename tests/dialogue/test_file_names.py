@@ -164,3 +164,11 @@ def test_a_file_without_problems_is_a_failure(content: str, tmp_path: Path) -> N
     for command in ("script-to-obf", "select-hard"):
         assert "no problem found" in Dialogue().both(f"{command} {path} {target}")[1]
     assert target.read_text() == "as it was"
+
+
+@pytest.mark.parametrize("name", ["eval-file", "book-file", "ui-log-file", "name"])
+def test_a_zero_byte_in_a_configuration_is_refused(tmp_path: Path, name: str) -> None:
+    """No file has such a name."""
+    (tmp_path / "config.toml").write_text(f'{name} = "a\\u0000b"')
+    with pytest.raises(BadInput, match=rf"{name} = .*: expected a (file name|text)"):
+        configure(SessionSettings(), str(tmp_path / "config.toml"), "text")
