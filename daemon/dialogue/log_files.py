@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.selectivity import depth_text
 
@@ -22,21 +24,28 @@ _WIDTH = 120
 class LogFile:
     """A file that lines are appended to. Raises `OSError` if it cannot be opened.
 
-    A failed write closes it; nothing more is written then.
+    A failed write is told to ``warn`` and closes it; nothing more is written then.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, option: str, path: str, warn: Callable[[str], None]) -> None:
+        """``option`` is the one that names the file."""
+        self._name = f"{option} {quoted(path)}"
+        self._warn = warn
         self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
 
     def write(self, text: str, mark: str = "") -> None:
         """Append the lines of ``text``, each after ``mark``."""
+        if self._file.closed:
+            return
         try:
             self._file.writelines(f"{mark}{line}\n" for line in text.splitlines())
             self._file.flush()
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
             # Closing writes what is left, which fails on a full disk as well.
             with contextlib.suppress(OSError):
                 self._file.close()
+            reason = error.strerror if isinstance(error, OSError) else error
+            self._warn(f"WARNING: {self._name}: {reason}: nothing more is logged")
 
 
 class LoggedOutput:
@@ -64,8 +73,8 @@ class SearchLog:
     Raises `OSError` if the file cannot be opened.
     """
 
-    def __init__(self, path: str) -> None:
-        self._file = LogFile(path)
+    def __init__(self, path: str, warn: Callable[[str], None]) -> None:
+        self._file = LogFile("search-log-file", path, warn)
 
     def begin(
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None

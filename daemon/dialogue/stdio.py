@@ -71,7 +71,7 @@ def serve(
     if settings.ui_log_file:
         from .log_files import LogFile, LoggedOutput
 
-        log = LogFile(settings.ui_log_file)
+        log = LogFile("ui-log-file", settings.ui_log_file, output.error)
         output = LoggedOutput(output, log)
         lines.on_taken = lambda line: log.write(line.text or line.error, "< ")
     if not open_files(session, output):
@@ -259,7 +259,7 @@ def open_files(session: Session, output: DialogueOutput) -> bool:
     if settings.search_log_file:
         from .log_files import SearchLog
 
-        session.search_log = SearchLog(settings.search_log_file)
+        session.search_log = SearchLog(settings.search_log_file, output.error)
     if settings.game_file:
         from .commands.game_files import GameFile
 
