@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import zmq
 
-from desdaemon.clients.arguments import Parser
+from desdaemon.clients.arguments import Parser, whole
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.programs.process_groups import StoppedBySignals, interrupt
 from desdaemon.protocol.system import folders, logs
@@ -71,7 +71,9 @@ def command_line(program: str = "desdaemon bench server", measurements: Mapping[
         action="append",
         help=f"measure only this; repeatable: {' '.join(names)}",
     )
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
+    parser.add_argument(
+        "--threads", type=whole(1, 256), default=os.cpu_count() or 1, help="search threads of the daemon"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests, to see whether it works")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     return parser

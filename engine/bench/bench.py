@@ -23,7 +23,7 @@ from desdaemon.engine.compiler.library import OURSELVES
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
-from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.othello.rules import START
@@ -305,9 +305,9 @@ def command_line() -> Parser:
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
     parser.add_argument("--problems", type=Path, metavar="FOLDER", help="folder of OBF files")
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
-    parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    parser.add_argument("--repeat", type=whole(1, 10**4), default=3, help="runs of which the median counts (3)")
     parser.add_argument("--threads", type=_numbers, default=(2,), metavar="N,N", help="threads: their numbers (2)")
-    parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
+    parser.add_argument("--level", type=whole(0, 60), default=21, help="threads: level of the selective searches (21)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
@@ -322,8 +322,6 @@ def main(argv: Sequence[str]) -> int:
     if unknown:
         meant = did_you_mean(unknown[0], _MEASUREMENTS, f"one of {', '.join(_MEASUREMENTS)}")
         parser.error(f"{unknown[0]!r}: {meant}")
-    if arguments.repeat < 1:
-        parser.error("--repeat must be at least 1")
     chosen = arguments.what or list(_MEASUREMENTS)[:-1]
     try:
         weights = Weights.load(arguments.eval_file)

@@ -9,7 +9,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.command_line import Parser, real, whole
+from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import expect_other_files
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.training.labelling.chunks import ScoreChunks
 
 PROGRAM = "desdaemon train"
+_MOST = 10**9
 
 
 class StageOption(NamedTuple):
@@ -67,8 +69,9 @@ def _depth(text: str) -> int:
 
     if text == "exact":
         return EXACT
-    if text.isdigit() and 1 <= int(text) <= 60:
-        return int(text)
+    depth = whole_number(text)
+    if depth is not None and 1 <= depth <= 60:
+        return depth
     raise argparse.ArgumentTypeError(f"expected a depth of 1 to 60 plies or 'exact', found {text!r}")
 
 
@@ -259,9 +262,9 @@ def _option(name: str, type: Any = Path, **settings: Any) -> StageOption:
 
 
 _OUT = _option("--out", required=True)
-_SEED = _option("--seed", int, default=1)
-_SECONDS = _option("--seconds", float, default=0.0, help="stop after so long (0: never)")
-_WORKERS = _option("--workers", int, default=processors(), help="processes or threads (all cores)")
+_SEED = _option("--seed", whole(0, 10**9), default=1)
+_SECONDS = _option("--seconds", real(0, 10**9), default=0.0, help="stop after so long (0: never)")
+_WORKERS = _option("--workers", whole(1, 1024), default=processors(), help="processes or threads (all cores)")
 _TRUTH = _option("--truth", nargs="*", default=[], help="files of positions with exact scores")
 _WEIGHTS = _option("--weights", required=True)
 _SMALL = _option("--small", action="store_true", help="a file a third smaller, which takes half a minute")
@@ -274,8 +277,8 @@ _FITTED = (
     _NAME,
     _ALL_PLIES,
     _option("--calibration", nargs="*", default=[], help="correct search labels by files of stage `calibrate`"),
-    _option("--result-weight", float, default=0.15, help="of a game's score against a label's 1"),
-    _option("--human-weight", float, default=1.0, help="factor of positions of games"),
+    _option("--result-weight", real(0, 1000), default=0.15, help="of a game's score against a label's 1"),
+    _option("--human-weight", real(0, 1000), default=1.0, help="factor of positions of games"),
 )
 
 STAGES = (
@@ -292,8 +295,8 @@ STAGES = (
         (
             _option("games"),
             _OUT,
-            _option("--perturbed", int, default=100_000, help="perturbed positions a ply"),
-            _option("--openings", int, default=7, help="all positions up to this ply (-1: none)"),
+            _option("--perturbed", whole(0, _MOST), default=100_000, help="perturbed positions a ply"),
+            _option("--openings", whole(-1, 12), default=7, help="all positions up to this ply (-1: none)"),
             _ALL_PLIES,
             _option("--except", dest="except_", nargs="*", default=[], help="leave out the positions of these files"),
             _SEED,
@@ -309,7 +312,7 @@ STAGES = (
             _OUT,
             _WEIGHTS,
             _PLIES,
-            _option("--rows", int, default=10**9, help="most positions of each ply"),
+            _option("--rows", whole(1, _MOST), default=_MOST, help="most positions of each ply"),
             _option("--depth", _depth, required=True, help="plies, or 'exact'"),
             _option(
                 "--selectivity", int, default=100, choices=SELECTIVITIES, help="percent; less than 100 allows ProbCut"
@@ -330,7 +333,7 @@ STAGES = (
             _WEIGHTS,
             _option("--first", whole(1, 9999), default=1, help="number of the first shard, the seed of its positions"),
             _option("--shards", whole(0, 9999), default=0, help="how many shards (0: without end)"),
-            _option("--perturbed", int, default=250_000, help="perturbed positions a ply in a shard"),
+            _option("--perturbed", whole(0, _MOST), default=250_000, help="perturbed positions a ply in a shard"),
             _WORKERS,
             _TRUTH,
         ),
@@ -351,7 +354,7 @@ STAGES = (
             _OUT,
             _WEIGHTS,
             _PLIES,
-            _option("--count", int, default=2000, help="most positions of each ply"),
+            _option("--count", whole(1, _MOST), default=2000, help="most positions of each ply"),
             _option(
                 "--depth",
                 _depth,
@@ -382,10 +385,10 @@ STAGES = (
                 metavar="DISCS",
                 help="score curve; 0: the straight line (default: that of --start; for --patterns edax 0)",
             ),
-            _option("--ridge", float, default=1.0),
-            _option("--tie", float, default=200.0),
-            _option("--sweeps", int, default=2),
-            _option("--iterations", int, default=25),
+            _option("--ridge", real(0, 10**9), default=1.0),
+            _option("--tie", real(0, 10**9), default=200.0),
+            _option("--sweeps", whole(1, 1000), default=2),
+            _option("--iterations", whole(1, 10**5), default=25),
             _WORKERS,
             _TRUTH,
         ),
@@ -402,7 +405,7 @@ STAGES = (
             _option("--bands", _bands, default=(0, 24, 38), metavar="PLY,...", help="first ply of each band"),
             _option("--start", help="network from which bands that do not lie within --plies are kept"),
             _option("--curve", _curve, default=80.0, metavar="DISCS", help="score curve"),
-            _option("--passes", int, default=8, help="how often every position is seen"),
+            _option("--passes", whole(1, 10**4), default=8, help="how often every position is seen"),
             _SEED,
             _WORKERS,
             _TRUTH,
@@ -415,8 +418,8 @@ STAGES = (
         (
             _option("weights"),
             _option("--positions", help="search also held-out positions of this file"),
-            _option("--count", int, default=24, help="how many of them"),
-            _option("--level", int, default=21, help="compare level 12 with this level"),
+            _option("--count", whole(1, _MOST), default=24, help="how many of them"),
+            _option("--level", whole(0, 60), default=21, help="compare level 12 with this level"),
             _TRUTH,
         ),
     ),
@@ -427,10 +430,13 @@ STAGES = (
         (
             _option("first"),
             _option("second"),
-            _option("--pairs", int, default=200, help="pairs of games"),
-            _option("--random", int, default=8, help="random moves that make an opening"),
+            _option("--pairs", whole(1, 10**6), default=200, help="pairs of games"),
+            _option("--random", whole(0, 60), default=8, help="random moves that make an opening"),
             _option(
-                "--balanced", float, metavar="DISCS", help="only openings within this many discs of even, by search"
+                "--balanced",
+                real(0, 64),
+                metavar="DISCS",
+                help="only openings within this many discs of even, by search",
             ),
             _SEED,
             _WORKERS,
@@ -444,7 +450,7 @@ STAGES = (
             _option("positions"),
             _WEIGHTS,
             _OUT,
-            _option("--count", int, default=2000, help="searches whose nodes are measured"),
+            _option("--count", whole(1, _MOST), default=2000, help="searches whose nodes are measured"),
             _SEED,
             _WORKERS,
         ),
@@ -469,7 +475,7 @@ STAGES = (
             _WEIGHTS,
             _OUT,
             _option("--plies", _plies, default=(4, 49), metavar="FIRST-LAST"),
-            _option("--count", int, default=200, help="most positions of each ply in a round"),
+            _option("--count", whole(1, _MOST), default=200, help="most positions of each ply in a round"),
             _option("--rounds", whole(1, 100), default=2),
             _NAME,
             _SEED,
@@ -484,9 +490,14 @@ STAGES = (
         (
             _option("sources", nargs="+"),
             _OUT,
-            _option("--games", int, default=200_000, help="most games whose moves are learned"),
-            _option("--searched", int, default=200_000, help="positions of recent games whose moves are searched"),
-            _option("--held", int, default=10_000, help="most held-out positions"),
+            _option("--games", whole(1, _MOST), default=200_000, help="most games whose moves are learned"),
+            _option(
+                "--searched",
+                whole(0, _MOST),
+                default=200_000,
+                help="positions of recent games whose moves are searched",
+            ),
+            _option("--held", whole(1, _MOST), default=10_000, help="most held-out positions"),
             _SEED,
         ),
     ),
@@ -510,8 +521,8 @@ def command_line(*, cluster: bool = False) -> Parser:
             made.add_argument(option.name, **option.settings)
         if stage.name == "match":
             limit = made.add_mutually_exclusive_group(required=True)
-            limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
-            limit.add_argument("--depth", type=int, default=0, help="plies")
+            limit.add_argument("--time", type=whole(1, 10**7), default=0, help="milliseconds a move")
+            limit.add_argument("--depth", type=whole(1, 60), default=0, help="plies")
         if stage.name in ("label", "campaign") and cluster:
             made.add_argument(
                 "--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)"

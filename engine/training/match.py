@@ -19,9 +19,10 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.spelling import plural
 
 from .labelling import boards
-from .store import StageProgress, write_line
+from .store import StageProgress, TrainingError, write_line
 
 HASH_BITS = 20
 """Logarithm (base 2) of the number of entries of each side's table: a search of 0.1 s visits three million nodes."""
@@ -36,6 +37,10 @@ BALANCED_BY = Limits(11, Selectivity(73))
 """Limits of the searches that choose balanced openings; each is repeated one ply shallower, because odd and even depths
 err in opposite directions.
 """
+
+
+_FRUITLESS = 100
+"""Attempts without a new position, of 256 openings each, after which there seem to be no more."""
 
 
 class PairsPlan(NamedTuple):
@@ -105,12 +110,18 @@ def openings(
     whose mean evaluation by both judges is within `CLOSE_TO` discs of 0.
 
     With ``balanced`` their mean score by both judges' searches (`BALANCED_BY`) must also be within that many discs of
-    0. The function does not return before it has found ``count`` openings, so that many must exist.
+    0. Raises `TrainingError` if there seem to be no more than it has found.
     """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()
-    attempt = 0
+    attempt = fruitless = 0
     while len(found) < count:
+        if fruitless == _FRUITLESS:
+            raise TrainingError(
+                f"{plural(len(found), 'opening')} of {plies} random moves for {count} pairs: expected fewer pairs, or "
+                "other openings"
+            )
+        before = len(known)
         players = np.full(256, boards.START_PLAYER, np.uint64)
         opponents = np.full(256, boards.START_OPPONENT, np.uint64)
         alive = np.empty(256, np.bool_)
@@ -124,6 +135,7 @@ def openings(
             known.add((own, other))
             if balanced is None or abs(mean(_searched(judge, own, other) for judge in judges)) <= balanced:
                 found.append((own, other))
+        fruitless = fruitless + 1 if len(known) == before else 0
     return found
 
 

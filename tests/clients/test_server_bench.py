@@ -47,3 +47,10 @@ def test_kills_under_load_are_hardly_noticed(capsys: pytest.CaptureFixture[str])
 def test_a_storm_of_two_minutes_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert storm.main(["--minutes", "2", "--connections", "500"]) == 0
     assert "answers were checked" in capsys.readouterr().out
+
+
+def test_a_daemon_without_threads_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        server.main(["--threads", "0"])
+    assert end.value.code == 2
+    assert '--threads: "0": expected a whole number from 1 to 256' in capsys.readouterr().err

@@ -148,6 +148,36 @@ def test_no_output_takes_the_place_of_what_is_read(tmp_path, capsys):
     assert path.read_bytes() == wthor([[19]])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "match w w --depth 1 --pairs 0",
+        "match w w --depth -1",
+        "match w w --time 0",
+        "match w w --depth 1 --balanced nan",
+        "match w w --depth 1 --workers 0",
+        "positions g --out p --perturbed -5",
+        "positions g --out p --openings 70",
+        "positions g --out p --seed -1",
+        "label p --out l --weights w --plies 50-52 --depth \u00b2",
+        "label p --out l --weights w --plies 50-52 --depth 2 --seconds nan",
+        "fit p --out w --name n --ridge inf",
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(line, capsys):
+    assert cli.main(line.split()) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "expected" in told
+
+
+@pytest.mark.parametrize(("plies", "most"), [(0, 1), (2, 3), (60, 0)])
+def test_a_match_with_more_pairs_than_there_are_openings_is_refused(plies, most):
+    judges = (Searcher(hash_bits=10), Searcher(hash_bits=10))
+    with pytest.raises(store.TrainingError, match=f"{most} openings? of {plies} random moves for 9 pairs"):
+        match.openings(9, plies, 1, judges)
+
+
 def test_a_folder_without_games_and_a_bad_command_line_are_refused(tmp_path, capsys):
     assert cli.main(["games", str(tmp_path), "--out", str(tmp_path / "out.npz")]) == 1
     assert "no game files" in capsys.readouterr().err
