@@ -34,7 +34,7 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.book.summary import summary
-from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.system import folders
 
 
@@ -201,7 +201,7 @@ def command_line() -> Parser:
         "time; each figure is the median of --repeat runs.",
     )
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    parser.add_argument("--repeat", type=whole(1, 10**4), default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     return parser
@@ -211,7 +211,7 @@ def main(argv: Sequence[str]) -> int:
     """Measure and print the figures. Returns the exit status."""
     arguments = command_line().parse_args(argv)
     with own_folder(arguments.folder) as folder:
-        figures = show(run(arguments.ply, folder, repeat=max(1, arguments.repeat)), as_json=arguments.json)
+        figures = show(run(arguments.ply, folder, repeat=arguments.repeat), as_json=arguments.json)
     if arguments.json:
         sys.stdout.write(json.dumps({"ply": arguments.ply, "repeat": arguments.repeat, "figures": figures}) + "\n")
     return 0

@@ -296,6 +296,8 @@ def _asked(options: argparse.Namespace) -> _Asked:
         for name in _NOT_TUNED:
             if getattr(options, name):
                 raise BadInput(f"--{name.replace('_', '-')}: expected no --tune with it")
+        if options.games == 1:
+            raise BadInput("--games 1: expected 2 or more with --tune, which learns from pairs of games")
     elif len(commands) < 2:
         raise BadInput(f"{quoted(options.programs[0])}: expected another program to play against")
     count = len(commands)

@@ -130,6 +130,7 @@ def test_wrong_parameters_are_refused(text: str, reason: str) -> None:
         ([fake("gtp")], "expected self, with or without options"),
         (["self", "--sprt", "0,5"], "--sprt: expected no --tune with it"),
         (["self", "--save", "x.ggf"], "--save: expected no --tune with it"),
+        (["self", "--games", "1"], "--games 1: expected 2 or more with --tune"),
     ],
 )
 def test_options_of_a_match_that_exclude_a_tuning_are_refused(
