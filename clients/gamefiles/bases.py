@@ -265,6 +265,8 @@ def _compare(work: _BaseCommand, words: list[str]) -> None:
     for path, seen in zip(words, both, strict=True):
         for game in work.games(path):
             seen.add(_image(game.record, 0))
+    if work.search.stopped:
+        raise BadInput("base compare: stopped")
     first, second = both[0].digests, both[1].digests
     common = sum(mark in second for mark in first)
     work.context.say(f"{len(first) - common} only in {words[0]}, {len(second) - common} only in {words[1]}")

@@ -93,8 +93,11 @@ def _positions(context: CommandContext, words: list[str]) -> None:
     chosen = [number_within("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
     for definition in chosen:
         what = f"positions {depth} (definition {definition})"
-        with _elapsed(context, what):
-            count = count_positions(depth, definition)
+        with context.session.interrupt.searching(bounded=True) as search, _elapsed(context, what):
+            count = count_positions(depth, definition, lambda: search.stopped)
+        if search.stopped:
+            context.say(f"{what}: stopped")
+            return
         context.say(f"{what}: {count}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +15,7 @@ from desdaemon.protocol.system import platform
 from .exports import kernels
 
 _SLOT_BYTES = 16
-_SLOTS_AT_ONCE = 1 << 18
+_SLOTS_AT_ONCE = 1 << 16
 _LEAST_SLOTS = 1 << 17
 
 
@@ -90,12 +90,14 @@ class _Set:
         bigger.boards = self.boards
         return bigger
 
-    def successors(self, definition: int) -> _Set:
-        """Return the set of boards after one more move; for ``definition`` see `count_positions`."""
+    def successors(self, definition: int, stopped: Callable[[], bool]) -> _Set:
+        """Return the set of boards after one more move, a part of them if ``stopped`` returns true; for ``definition``
+        see `count_positions`.
+        """
         # Eleven slots for each board suffice for each of the first twelve plies.
         later = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0
-        while first < self.slots:
+        while first < self.slots and not stopped():
             # No call may fill the table, whatever the boards are.
             sources = (3 * later.slots // 4 - later.boards) // MOST_MOVES
             last = min(self.slots, first + _SLOTS_AT_ONCE)
@@ -110,8 +112,9 @@ class _Set:
         return later
 
 
-def count_positions(depth: int, definition: int = 1) -> int:
-    """Return the number of positions after ``depth`` moves from the opening position, symmetric ones counted once.
+def count_positions(depth: int, definition: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
+    """Return the number of positions after ``depth`` moves from the opening position, symmetric ones counted once; a
+    number without meaning once ``stopped`` has returned true.
 
     Definition 1: positions right after the move, forced passes not yet made. Definition 2: with forced passes made.
     Definition 3: as 2, without games that are over. No game is continued after its end.
@@ -127,5 +130,5 @@ def count_positions(depth: int, definition: int = 1) -> int:
     # The opening board is its own smallest image.
     level.add(*START)
     for _ in range(depth):
-        level = level.successors(definition)
+        level = level.successors(definition, stopped)
     return level.boards

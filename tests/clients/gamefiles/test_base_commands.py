@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +11,9 @@ import referee
 from dialogue import Dialogue
 from full_disk import room_for
 
-from desdaemon.protocol.games.bases import read_games
+from desdaemon.clients.gamefiles import bases
+from desdaemon.protocol.games.bases import FileGame, read_games
+from desdaemon.protocol.games.records import Complain
 from desdaemon.protocol.othello.notation import moves_text, parse_board
 from desdaemon.protocol.othello.rules import PASS
 
@@ -96,6 +99,18 @@ def test_two_bases_are_compared(tmp_path: Path) -> None:
     second.write_text("f5d6\nf5f4\nf5f6e6\n")
     answer = Dialogue().say(f"base compare {first} {second}")
     assert answer == f"1 only in {first}, 2 only in {second}\n1 in both\n"
+
+
+def test_a_stopped_comparison_counts_nothing(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+
+    def stopped(path: str, complain: Complain) -> Iterator[FileGame]:
+        for game in read_games(path, complain):
+            yield game
+            dialogue.session.interrupt.stop(99)
+
+    monkeypatch.setattr(bases, "read_games", stopped)
+    assert "base compare: stopped" in dialogue.refused(f"base compare {three} {three}")
 
 
 @pytest.mark.parametrize(

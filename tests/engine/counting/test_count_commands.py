@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from dialogue import Dialogue
 
+from desdaemon.engine.counting import commands
 from desdaemon.protocol.othello.notation import parse_board
 from desdaemon.protocol.system import logs, terminal
 
@@ -56,6 +59,21 @@ def test_what_takes_long_tells_its_time_at_a_terminal(line: str, what: str, monk
     Dialogue().say(line)
     assert f"{logs.WIPED}{what}: 0 s" in shown
     assert shown[-1] == logs.WIPED
+
+
+@pytest.mark.parametrize("what", ["positions 6", "shapes 6"])
+def test_a_stop_ends_a_count(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+    monkeypatch.setattr(commands, "_elapsed", lambda *_: stopping(dialogue))
+    answer = dialogue.say(f"count {what}")
+    assert answer.endswith(": stopped\n")
+    assert answer.count("\n") == 1
+
+
+@contextmanager
+def stopping(dialogue: Dialogue) -> Iterator[None]:
+    dialogue.session.interrupt.stop(99)
+    yield
 
 
 @pytest.mark.parametrize("line", ["bench 0", "mobility now", "estimate -1"])
