@@ -46,6 +46,12 @@ class ReadOnly(BookError):
     of_file = True
 
 
+class NotInMemory(ReadOnly):
+    """A command needs all positions of a book that lie in a packed file."""
+
+    of_file = False
+
+
 class WriteFailed(BookError):
     """The disk refused a write or a sync, or there is no memory for a table.
 

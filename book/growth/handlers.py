@@ -30,10 +30,12 @@ _GAMES = 1 << 10
 
 def self_play(run: BookCommandRun) -> Result:
     settings, games = run.caller.settings, run.number("games")
+    if run.caller.positions[-1].over:
+        raise BadInput("book self-play: the game on the board is over: expected a position to play on from")
     terms = playing.SelfPlayTerms(run.level(), choice_settings(settings), settings.book_seed, run.number("random"))
     if run.values["xot"]:
         if run.caller.positions[-1] != START:
-            raise BadInput("self-play --xot: expected the opening position on the board: type init first")
+            raise BadInput("book self-play --xot: expected the opening position on the board: type init first")
         lines = openings.lines_of("xot")
         terms = terms._replace(openings=tuple(tuple(play_moves(START, list(line)).moves) for line in lines))
     shrink.root_row(run.book, run.caller.position)

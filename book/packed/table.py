@@ -2,7 +2,7 @@
 
 A position of the file has a row from `PACKED_ROW` on. Before it changes, or others that depend on it are computed, it
 is copied into a row in memory, which then counts instead (`_copy_up`): a changed position with its parents, whatever is
-computed anew with its children. What goes over all positions raises `ReadOnly`.
+computed anew with its children. What goes over all positions raises `NotInMemory`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records, Rows, Words, without_counts
-from desdaemon.book.errors import Damaged, ReadOnly
+from desdaemon.book.errors import Damaged, NotInMemory
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.formats import ImportedBook
 from desdaemon.book.layout import PACKED_ROW, WORD
@@ -53,7 +53,7 @@ class PackedTable(BookTable):
             raise self.file.damage
 
     def need_all(self) -> NoReturn:
-        raise ReadOnly(
+        raise NotInMemory(
             f"{self.file.path}: is packed, and this needs all of its positions in memory: book import reads them"
         )
 

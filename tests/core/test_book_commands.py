@@ -200,6 +200,7 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
         ("book edit a1 0", "a1"),
         ("book adjust", "not over"),
         ("book schedule nothing", "recipe"),
+        ("book self-play 2", "is over"),
         ("book add /nowhere/x.wtb", str(Path("/nowhere/x.wtb"))),
         ("book merge /nowhere/x.dat", str(Path("/nowhere/x.dat"))),
         ("book cut 99", "0 to 61"),
@@ -208,6 +209,9 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
 )
 def test_bad_input_is_one_line_and_changes_nothing(dialogue: BookDialogue, line: str, complaint: str) -> None:
     dialogue.say("book new 1 10")
+    if complaint == "is over":
+        dialogue.say("play f5d6c5f4e7f6g5e6e3")
+        dialogue.say("book store")
     before = contents(dialogue.book)
     assert complaint.lower() in dialogue.refused(line).lower()
     assert contents(dialogue.book) == before

@@ -172,6 +172,19 @@ def test_a_wrong_name_to_write_is_no_error_of_the_daemon(op: str, daemon: Operat
     assert daemon.code(op, {"file": "folder.txt"}) == "bad_request"
 
 
+@pytest.mark.needs("book.packed")
+@pytest.mark.needs("book.reports")
+def test_what_a_book_of_this_kind_cannot_do_is_no_error_of_the_daemon(daemon: Operated, data: Path) -> None:
+    daemon.final("book.export", {"file": "p.packed"})
+    for overlay in ({}, {"overlay": "over"}):
+        daemon.final("book.load", {"file": "p.packed", "discard": True, **overlay})
+        for op in ("book.edits", "book.grade", "book.stats", "book.verify", "book.problem", "book.fix"):
+            assert daemon.code(op) == "bad_request", op
+        if not overlay:
+            assert daemon.code("book.edit", {"move": "f5", "score": 3}) == "bad_request"
+    daemon.final("book.edit", {"move": "f5", "score": 3})
+
+
 OUTSIDE = ["../x.txt", "./../x.txt", "inner/../../x.txt", "~/x.txt", "/etc/passwd", "{}"]
 OUTSIDE += ["out", "out/x.txt", "link.txt", "link.txt/../x.txt"]
 

@@ -180,7 +180,8 @@ class BookOperations:
     def _end(self, request: PendingRequest, job: BookJob) -> None:
         if job.state == FAILED:
             naming = BY_NAME[request.operation.removeprefix("book.")].saves
-            error = _explained(job.failure, elsewhere=self.books.holder > 0, naming=naming)
+            fixed = self.books.holder > 0 or (self.books.opened is not None and self.books.opened.refusal != "")
+            error = _explained(job.failure, fixed=fixed, naming=naming)
             if request.client.remote:
                 error.message = self._hidden.sub("", error.message)
             if error.code == "internal":
@@ -208,9 +209,9 @@ def _positions(values: Data, first: int) -> Iterator[Position]:
         yield read_listed(number, items[number], last_position)
 
 
-def _explained(failure: Exception | None, *, elsewhere: bool, naming: bool) -> RequestError:
-    """Return the error reply for a failed job; ``elsewhere`` says that another process writes the book, ``naming`` that
-    the job wrote a file that its client named.
+def _explained(failure: Exception | None, *, fixed: bool, naming: bool) -> RequestError:
+    """Return the error reply for a failed job; ``fixed`` says that another process writes the book, or that it is of a
+    kind that takes no changes, ``naming`` that the job wrote a file that its client named.
     """
     from desdaemon.book.front import ReadOnly, WriteFailed
 
@@ -231,7 +232,7 @@ def _explained(failure: Exception | None, *, elsewhere: bool, naming: bool) -> R
         return RequestError("not_found", str(failure), "file")
     if refused is not None and of_disk:
         return RequestError("internal", str(failure))
-    if not elsewhere and any(isinstance(cause, ReadOnly) for cause in causes):
+    if not fixed and any(isinstance(cause, ReadOnly) and cause.of_file for cause in causes):
         return RequestError("internal", str(failure))
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))
