@@ -166,7 +166,8 @@ def keeping_backups(path: Path, count: int = BACKUPS) -> Iterator[None]:
             os.link(path, linked)
         except OSError:
             # Memory sticks and many network disks have no second names, and those of others' files may be forbidden.
-            shutil.copyfile(path, linked)
+            with path.open("rb") as content, files.replacing(linked) as copy:
+                shutil.copyfileobj(content, copy)
         platform.take_place(str(linked), str(names[-1]))
         undone.callback(_remove, names[-1])
         yield
