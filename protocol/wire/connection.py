@@ -9,7 +9,7 @@ import os
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders, platform
+from desdaemon.protocol.system import files, folders, platform
 
 EVENTS_SUFFIX = "-events"
 _LONGEST_FILE = 65_536
@@ -64,13 +64,13 @@ def events_endpoint(requests: str) -> str:
 
 
 def read_connection(path: str) -> ConnectionFile:
-    """Return the content of a connection file. Raises `OSError` if it cannot be read, and `BadInput`, which names the
-    file, if it holds something else.
+    """Return the content of a connection file. Raises `OSError` if it cannot be read or is no regular file, and
+    `BadInput`, which names the file, if it holds something else.
     """
     import json
 
-    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-        text = file.read(_LONGEST_FILE)
+    with files.open_regular(path) as file:
+        text = file.read(_LONGEST_FILE).decode(errors="replace")
     try:
         content = json.loads(text)
         connection = ConnectionFile(

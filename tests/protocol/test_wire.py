@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import re
 import tracemalloc
@@ -45,6 +46,14 @@ def test_what_is_no_connection_file_is_told_by_name(content: bytes, tmp_path: Pa
     path = tmp_path / "connection.json"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=re.escape(str(path))):
+        read_connection(str(path))
+
+
+@pytest.mark.posix
+def test_a_pipe_in_the_place_of_the_connection_file_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "connection.json"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="regular file"):
         read_connection(str(path))
 
 
