@@ -11,6 +11,7 @@ import pytest
 from checkout import IMPORT
 
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
+from desdaemon.server.keys import KeyStore
 
 pytestmark = [
     pytest.mark.posix,
@@ -50,6 +51,7 @@ import importlib, io, json, os, sys
 from desdaemon.api import Engine
 from desdaemon.cli.main import program
 from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
+from desdaemon.server.keys import KeyStore
 Engine(threads=1, hash_bits=12).evaluate("f5")
 for command in SUB_COMMANDS:
     importlib.import_module(command.module)
@@ -81,6 +83,7 @@ print(json.dumps([[mode, arguments, *run(mode, arguments, text)] for mode in mod
 
 def test_every_program_ends_in_a_line_without_its_streams(tmp_path: Path) -> None:
     (tmp_path / "f5.txt").write_text("f5d6c3\n")
+    KeyStore(str(tmp_path / "keys")).new("phone", "reader")
     asked = [(arguments, LINES.get(arguments[0], "")) for arguments in PROGRAMS]
     done = subprocess.run(
         [sys.executable, "-c", IMPORT + SCRIPT, json.dumps(MODES), json.dumps(asked)],

@@ -187,7 +187,7 @@ def test_too_few_descriptors_are_said(monkeypatch: pytest.MonkeyPatch, name: str
 
 @pytest.mark.needs("engine.counting")
 def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(depth: int, definition: int) -> int:
+    def fail(*arguments: object) -> int:
         raise MemoryError("a set of 5 positions needs too much")
 
     monkeypatch.setattr("desdaemon.engine.counting.counts.count_positions", fail)

@@ -183,7 +183,7 @@ def test_any_sequence_equals_the_recount_of_the_set_of_games(seed: int, tmp_path
                 known[which].setdefault(game, source)
         elif done == "copy":
             path = tmp_path / f"{step}.book"
-            create_store(path, books[other]).close()
+            registry.save(path, books[other])
             with open_store(path) as store:
                 store.book.step(1, 1)
             books[which] = registry.load(path).book
