@@ -52,7 +52,8 @@ bench: compiled
 	@exec $(BIN)/desdaemon bench $(ARGS)
 
 # The book that ships, book/data/starter.txt.xz, from the games in WTHOR/WTH_*.wtb. After a kill the same command goes
-# on; build/starter-book is the book that grows. docs/book.md explains the numbers.
+# on; build/starter-book is the book that grows. docs/book.md explains the numbers. Each `book answer` searches what is
+# new alone; in another order it would end with other lines.
 WTHOR ?= $(error WTHOR=FOLDER names the folder of WTH_1977.wtb and so on)
 GROWING := build/starter-book/starter.book
 
@@ -62,7 +63,10 @@ starter-book: compiled
 	  $(BIN)/desdaemon -q --config none
 	@printf '%s\n' 'book add openings --unsearched' 'book add "$(WTHOR)/WTH_*.wtb" --played 4' \
 	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 5' \
-	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 20' 'book verify' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 20' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 2' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 2' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6' 'book verify' \
 	  'book export book/data/starter.txt.xz' 'book info' | $(BIN)/desdaemon -q --config none -book-file $(GROWING)
 
 lint: style types-linux types-darwin types-win32
