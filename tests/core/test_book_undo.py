@@ -252,6 +252,7 @@ def test_what_was_there_before_a_score_is_known_after_the_undo_of_an_unedit(
         assert contents(dialogue.book) == state
 
 
+@pytest.mark.needs("book.growth")
 def test_searches_that_added_nothing_are_nothing_to_take_back(dialogue: BookDialogue, files: dict[str, str]) -> None:
     before = state(dialogue.book)
     answer = f"book answer {files['whole']} --level 1 --plies 2"

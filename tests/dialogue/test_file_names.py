@@ -166,7 +166,9 @@ def test_a_file_without_problems_is_a_failure(content: str, tmp_path: Path) -> N
     assert target.read_text() == "as it was"
 
 
-@pytest.mark.parametrize("name", ["eval-file", "book-file", "ui-log-file", "name"])
+@pytest.mark.parametrize(
+    "name", ["eval-file", "book-file", "ui-log-file", pytest.param("name", marks=pytest.mark.needs("guis"))]
+)
 def test_a_zero_byte_in_a_configuration_is_refused(tmp_path: Path, name: str) -> None:
     """No file has such a name."""
     (tmp_path / "config.toml").write_text(f'{name} = "a\\u0000b"')
