@@ -179,7 +179,7 @@ def test_names_of_files_may_hold_blanks() -> None:
     assert parse_line("merge other.dat --keep-ours")[1] == merged
 
 
-def test_a_name_that_begins_like_the_books_is_anyones(tmp_path: Path) -> None:
+def test_only_the_book_s_own_files_are_protected(tmp_path: Path) -> None:
     files, book = Files(None), tmp_path / "my.book"
     for name in ("my.book.txt", "my.book2", "my.book.egbk3", "my.book.old", "my"):
         files.check_target(tmp_path / name, book)

@@ -91,7 +91,7 @@ def test_files_are_written_by_the_one_writer() -> None:
         "tempfile.TemporaryDirectory()",
     ],
 )
-def test_each_kind_of_writing_is_found(line: str) -> None:
+def test_each_way_to_write_a_file_is_found(line: str) -> None:
     assert list(writes(ast.parse(line)))
 
 

@@ -124,7 +124,7 @@ def test_a_claimed_result_is_read_in_every_form_and_format(name: str, text: str,
 
 
 @pytest.mark.parametrize("side", ["Black to move", "black to play", "White To Move", "White to move."])
-def test_the_side_of_a_board_may_be_a_sentence(side: str) -> None:
+def test_the_side_to_move_may_be_given_in_words(side: str) -> None:
     board = "O--OOOOX-OOOOOOXOOXXOOOXOOXOOOXXOOOOOOXX---OOOOX----O--X--------"
     assert parse_board(f"{board} {side}") == parse_board(f"{board} {side[0]}")
     assert parse_problem(f"{board} {side}; +38;") == parse_problem(f"{board} {side[0]}; +38;")
