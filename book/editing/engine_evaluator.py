@@ -5,6 +5,7 @@ Each thread has a searcher, whose table is emptied before each search, so that r
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -96,7 +97,8 @@ class Searches:
             if self.most_nodes is not None:
                 limits = limits._replace(nodes=max(1, self.most_nodes - self.nodes))
             if self.deadline is not None:
-                limits = limits._replace(time_ms=max(1, int(1000 * (self.deadline - time.monotonic()))))
+                # Up, so that the budget is spent when the search has ended.
+                limits = limits._replace(time_ms=max(1, math.ceil(1000 * (self.deadline - time.monotonic()))))
             result = searcher.search(player, opponent, limits, allow=_ALL & ~excluded, control=control)
             nodes = result.nodes
         finally:

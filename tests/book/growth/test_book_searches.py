@@ -40,6 +40,15 @@ def test_solved_leaves_are_right_without_the_moves_left_out() -> None:
     assert done > 100
 
 
+def test_a_search_without_an_end_lasts_until_its_deadline() -> None:
+    """Not shorter: what its command tells of the budget would be wrong."""
+    searches = Searches(hash_bits=14)
+    for _ in range(20):
+        searches.deadline = time.monotonic() + 0.0059
+        assert searches(*START, 60, 0) is None
+        assert time.monotonic() >= searches.deadline
+
+
 def test_any_number_of_threads_grows_the_same_book() -> None:
     books = []
     for threads in (1, 2):
