@@ -63,9 +63,9 @@ def test_recorded_events_are_as_the_tables_say(event: dict[str, Any]) -> None:
     assert event_faults(event["topic"], known(event["message"])) == []
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Operated:
-    return Operated(tmp_path_factory.mktemp("golden"))
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
 
 
 def replied(daemon: Operated, exchange: dict[str, Any]) -> list[dict[str, Any]]:
