@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from toys import small_book
+from watched_terminal import watch
 
 from desdaemon.book.formats import registry
 from desdaemon.engine.compiler import library
 from desdaemon.extras.doctor import FAULT, OK, WARNING, Finding, engine, installation
 from desdaemon.extras.doctor import doctor as command
-from desdaemon.protocol.system import logs, terminal
+from desdaemon.protocol.system import logs
 
 CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]
 CHECKS += ["book", "runtime folder", "daemon", "keys", "terminal"]
@@ -228,10 +229,7 @@ def test_the_report_is_readable_by_people(
 def test_a_long_check_is_told_at_a_terminal(
     apart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(terminal, "watched", lambda: True)
-    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
-    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
-    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
+    watch(monkeypatch)
     command.main(["--quick"])
     told = capsys.readouterr()
     assert "checking: 0 s" in told.err

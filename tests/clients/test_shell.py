@@ -18,10 +18,11 @@ import pytest
 from checkout import SUPPORT
 from pretended import PretendedDaemon, leave_connection_file
 from waits import until
+from watched_terminal import watch
 
 from desdaemon.clients.shell import Shell
 from desdaemon.clients.shell import main as shell_main
-from desdaemon.protocol.system import logs, terminal
+from desdaemon.protocol.system import logs
 
 pytestmark = pytest.mark.posix
 
@@ -91,10 +92,7 @@ def test_a_missing_daemon_and_bad_command_lines_are_told(tmp_path: Path, monkeyp
 def test_a_wait_for_the_daemon_is_told_at_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(terminal, "watched", lambda: True)
-    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
-    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
-    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
+    watch(monkeypatch)
     assert shell_main([f"ipc://{tmp_path}/nobody", "--timeout", "0.5"]) == 1
     shown = capsys.readouterr().err
     assert "connecting: 0 s" in shown

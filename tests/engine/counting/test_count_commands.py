@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 from dialogue import Dialogue
+from watched_terminal import watch
 
 from desdaemon.engine.counting import commands
 from desdaemon.protocol.othello.notation import parse_board
-from desdaemon.protocol.system import logs, terminal
+from desdaemon.protocol.system import logs
 
 pytestmark = pytest.mark.needs("engine.counting")
 
@@ -51,11 +52,8 @@ def test_random_games_follow_the_seed() -> None:
 )
 def test_what_takes_long_tells_its_time_at_a_terminal(line: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(terminal, "watched", lambda: True)
-    monkeypatch.setattr(terminal.platform, "escapes", lambda descriptor: True)
+    watch(monkeypatch)
     monkeypatch.setattr(logs, "put", shown.append)
-    monkeypatch.setattr(terminal, "AFTER_S", 0.0)
-    monkeypatch.setattr(terminal, "TERMINAL_S", 0.0)
     Dialogue().say(line)
     assert f"{logs.WIPED}{what}: 0 s" in shown
     assert shown[-1] == logs.WIPED
