@@ -41,6 +41,7 @@ from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.readings import in_scale, levels_in_scale
 from desdaemon.book.table import BookTable
+from desdaemon.protocol.system import files
 
 from .exports import SPEC, kernels
 from .layout import EGBK_BYTES, EGBK_LEAF_LEVEL, EGBK_LEAF_MOVE, EGBK_LEAF_SCORE, EGBK_LEVEL, EGBK_LINES, EGBK_SCORE
@@ -218,7 +219,7 @@ def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -
     options that the file lacks are derived from its positions (`guessed_options`). A .egbk3 is read piece by piece.
     """
     try:
-        with path.open("rb") as stream:
+        with files.open_regular(path) as stream:
             head = stream.read(_HEADER.size)
             if head[: len(MAGIC)] == MAGIC and len(head) == _HEADER.size:
                 _, version, count = _HEADER.unpack(head)

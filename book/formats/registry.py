@@ -20,7 +20,7 @@ from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import await_kernels
 from desdaemon.book.layout import LINKED
 from desdaemon.book.memory.arena import ARENA
-from desdaemon.book.memory.files import content, expect_regular
+from desdaemon.book.memory.files import content
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.observers import MemoryObserver, ReadOnlyObserver
@@ -31,7 +31,7 @@ from desdaemon.protocol.rows import BookFormat
 from desdaemon.protocol.rows import load as loaded
 from desdaemon.protocol.satellites import present
 from desdaemon.protocol.spelling import plural
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.texts import UTF_16, stand_in
 
 from . import ImportedBook, text
@@ -85,9 +85,8 @@ def format_by_content(path: Path) -> str:
     Raises `Unreadable` if it cannot be opened or is no book.
     """
     platform.bring_back(str(path))
-    expect_regular(path)
     try:
-        with path.open("rb") as stream:
+        with files.open_regular(path) as stream:
             head = stream.read(_HEAD)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None

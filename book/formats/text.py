@@ -35,7 +35,7 @@ from desdaemon.book.readings import levels_in_scale
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello import notation
 from desdaemon.protocol.othello.rules import final_score, transform_move
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.executor import Executor
 
 from . import ImportedBook
@@ -251,7 +251,7 @@ def read(path: Path, level: int = 1, progress: ProgressCallback = no_progress) -
     loader = _LineLoader(path)
     at, rest = 0, b""
     try:
-        with path.open("rb") as stream:
+        with files.open_regular(path) as stream:
             pieces = _pieces(stream)
             size = os.fstat(stream.fileno()).st_size
             loader.book.table.reserve(size // _LINE_BYTES)

@@ -22,6 +22,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import openings
 from desdaemon.protocol.othello.notation import START, play_moves
 from desdaemon.protocol.spelling import plural
+from desdaemon.protocol.system import files
 from desdaemon.protocol.texts import settings_text
 
 _GAMES = 1 << 10
@@ -147,11 +148,14 @@ def schedule(run: BookCommandRun) -> Result:
         content = schedules.RECIPES[name]
     else:
         path = run.path()
-        if not path.is_file():
+        try:
+            with files.open_regular(path) as file:
+                content = settings_text(file, name)
+        except FileNotFoundError:
             recipes = " ".join(schedules.RECIPES)
-            raise BadInput(f"book schedule {quoted(name)}: no such file or recipe (recipes: {recipes})")
-        with path.open("rb") as file:
-            content = settings_text(file, name)
+            raise BadInput(f"book schedule {quoted(name)}: no such file or recipe (recipes: {recipes})") from None
+        except OSError as error:
+            raise BadInput(f"book schedule {quoted(name)}: {error.strerror}") from None
     try:
         steps = schedules.parse(content)
     except ValueError as error:

@@ -62,21 +62,14 @@ class SyncedFile:
         self._stream.seek(place)
 
 
-def expect_regular(path: Path) -> None:
-    """Raise `Unreadable` for what exists and is no regular file: a pipe would be waited for."""
-    if path.exists() and not path.is_file():
-        raise Unreadable(path, None, "Is a directory" if path.is_dir() else "expected a regular file")
-
-
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
     """Return all bytes of a file. A file larger than 1/`_SHARE` of the tables' memory limit (`Arena.limit`) is mapped,
     read-only, instead of read.
 
     Raises `Unreadable` if it is no regular file, or cannot be opened or read.
     """
-    expect_regular(path)
     try:
-        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:
+        with files.open_regular(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             if ARENA.limit and size > ARENA.limit // _SHARE:
                 return np.frombuffer(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ), np.uint8)

@@ -30,7 +30,7 @@ from desdaemon.book.memory.files import CHECKED_S, replacing
 from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.logs import message
 
 from .exports import kernels as packed_kernels
@@ -101,12 +101,12 @@ class PackedFile:
         self.path = path
         self._written = False
         try:
-            # It stays open, to see whether another program writes to it.
-            self._opened = platform.open_file(path, os.O_RDONLY)
-            weakref.finalize(self, os.close, self._opened)
-            self._stamp = self._stamp_now()
-            self._next_check = 0.0
-            with os.fdopen(self._opened, "rb", closefd=False) as stream:
+            with files.open_regular(path) as stream:
+                # It stays open, to see whether another program writes to it.
+                self._opened = os.dup(stream.fileno())
+                weakref.finalize(self, os.close, self._opened)
+                self._stamp = self._stamp_now()
+                self._next_check = 0.0
                 size = stream.seek(0, os.SEEK_END)
                 stream.seek(0)
                 self.header = _header(path, stream.read(PACKED_PAGE), size)

@@ -73,7 +73,7 @@ def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
     log = journal_path(path)
     if log.exists():
         try:
-            log_scan = journal.scan(log, log.read_bytes(), salvage=True, progress=progress)
+            log_scan = journal.scan(log, content(log).tobytes(), salvage=True, progress=progress)
             if log_scan.book == header.book:
                 replay(book, log_scan.after(header.sequence), log, progress)
             if log_scan.torn:

@@ -30,7 +30,7 @@ from desdaemon.book.options import BookOptions, options_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 from desdaemon.book.table import BookTable
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 
 from .journal import MOST_ENTRIES
 
@@ -316,7 +316,7 @@ def bad_blocks(path: Path, header: SnapshotHeader, sums: bytes, progress: Progre
     block = header.block
     many = _OLD_BLOCK // block
     expected = np.frombuffer(sums, "<u4").tolist()
-    with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
+    with files.open_regular(path) as stream:
         stream.seek(PAGE)
         for first in range(0, len(expected), many):
             start = PAGE + first * block
@@ -336,7 +336,7 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
 
 def header_of(path: Path) -> SnapshotHeader:
     """Return the header of a book's file. Raises `Unreadable`, and `OSError`."""
-    with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
+    with files.open_regular(path) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
         return read_header(path, stream.read(PAGE), size)
@@ -357,7 +357,7 @@ def _read_ends(path: Path, stream: BinaryIO) -> tuple[SnapshotHeader, bytes]:
 def check(path: Path, progress: ProgressCallback = no_progress) -> None:
     """Compare every block of a book's file with its checksum. Raises `Unreadable`, which names the first bad block."""
     try:
-        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
+        with files.open_regular(path) as stream:
             header, sums = _read_ends(path, stream)
         _compare(path, header, sums, progress)
     except OSError as error:
@@ -372,7 +372,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     (`blocks.Blocks`).
     """
     try:
-        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
+        with files.open_regular(path) as stream:
             # Read, not mapped: page faults would take longer than all the rest.
             header, sums = _read_ends(path, stream)
             mapping = mmap.mmap(stream.fileno(), header.size, access=mmap.ACCESS_COPY)

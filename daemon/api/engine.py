@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from desdaemon.core.paths import named
 from desdaemon.protocol import satellites
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
@@ -83,7 +83,7 @@ class Engine:
         hash_bits = _whole("hash_bits", hash_bits, MIN_HASH_BITS, MAX_HASH_BITS)
         library.load(SPEC, _compiler_progress())
         try:
-            self._weights = Weights.load(_path("eval_file", eval_file) if eval_file is not None else None)
+            self._weights = Weights.load(str(named(eval_file)) if eval_file is not None else None)
         except (WeightsError, OSError) as error:
             raise BadInput(str(error)) from None
         try:
@@ -530,15 +530,6 @@ def _rating(name: str, rating: int) -> int:
     return _whole(name, rating, strength.low, strength.high)
 
 
-def _path(name: str, path: str | Path) -> str:
-    """Return an argument that names a file, with ``~`` expanded. Raises `BadInput`."""
-    # pathlib's fails where there is no such user.
-    text = os.path.expanduser(path)  # noqa: PTH111
-    if "\0" in text:
-        raise BadInput(f"{name} {text!r}: expected the name of a file")
-    return text
-
-
 def _name(move: int) -> str:
     return move_text(move).lower()
 
@@ -559,12 +550,10 @@ def _mask(board: Board, allow: Iterable[str] | None) -> int:
 
 def _opened(path: str | Path) -> Book:
     """Open a book for reading. Raises `BadInput` if it cannot be read."""
-    from pathlib import Path
-
     from desdaemon.book.front import BookError, read, shipped
 
     try:
-        return read(shipped() if path == BUILTIN_BOOK else Path(_path("book", path))).book
+        return read(shipped() if path == BUILTIN_BOOK else named(path)).book
     except BookError as error:
         raise BadInput(str(error)) from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.core.requests.questions import Terms
+from desdaemon.protocol.system import files
 from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.constants import MOST_LINES_OF_FILE
 from desdaemon.protocol.wire.messages import RequestError, check_fields
@@ -69,7 +70,7 @@ def file_items(path: Path, name: str) -> list[Data]:
     `MOST_LINES_OF_FILE` items.
     """
     try:
-        with path.open("rb") as file:
+        with files.open_regular(path) as file:
             content = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise RequestError("not_found", f"{name}: no such file", "file") from None

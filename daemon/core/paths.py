@@ -50,6 +50,19 @@ def names_of_folders(*folders: str) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(f"{name}{os.sep}") for name in names) or r"(?!)")
 
 
+def named(name: str | os.PathLike[str]) -> Path:
+    """Return the path that a name stands for, with ``~`` and ``~user`` expanded. Raises `BadInput` for a name with a
+    zero byte or of links that lead nowhere.
+    """
+    try:
+        # pathlib's fails where there is no such user.
+        path = Path(os.path.expanduser(name))  # noqa: PTH111
+        path.resolve()
+    except (RuntimeError, ValueError):
+        raise BadInput(f"{quoted(os.fspath(name))}: expected the name of a file") from None
+    return path
+
+
 def confined(name: str, folder: str) -> Path:
     """Return the path, with links resolved, that ``name`` has in ``folder``. The file or folder need not exist.
 

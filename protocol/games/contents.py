@@ -6,7 +6,6 @@ import codecs
 import io
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +13,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import packed
+from desdaemon.protocol.system import files, packed
 from desdaemon.protocol.texts import without_mark
 
 LARGEST_FILE = 1 << 30
@@ -126,13 +125,7 @@ class Content:
 
 def content_of(path: str) -> Content:
     """Return the content of a regular file; raises `BadInput` for others, and as `Content` does."""
-    try:
-        # A pipe could keep the reader waiting for ever.
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-            raise BadInput(f"{quoted(path)}: expected a regular file")
-    except OSError as error:
-        raise BadInput(f"{quoted(path)}: {error.strerror}") from None
-    return Content(path, lambda: open(path, "rb"))  # noqa: PTH123
+    return Content(path, lambda: files.open_regular(path))
 
 
 def content_in(data: bytes, name: str) -> Content:

@@ -18,6 +18,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from io import BufferedReader
 from typing import BinaryIO
 
 from . import platform
@@ -31,6 +32,9 @@ PRIVATE = 0o600
 READABLE = 0o644
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _MOMENT_S = 60.0
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""Flags to open a pipe without waiting for its writer, and a terminal without becoming its process."""
+
 _numbers = itertools.count(1)
 _writing: set[str] = set()
 """The names of the new files that this process writes."""
@@ -120,14 +124,24 @@ def append(path: str | os.PathLike[str], content: bytes | bytearray) -> None:
         os.close(descriptor)
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to be read. Raises `OSError`, also for a pipe, which would be waited for, and a device, which may
-    have no end.
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a file to be read. Raises `OSError`, also for a folder, a pipe, which would be waited for, and a device,
+    which may have no end.
     """
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(0, os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "expected a regular file", path)
-    return os.fdopen(platform.open_file(path, os.O_RDONLY), "rb")
+    try:
+        # It is opened first: what was looked at before may be another file by then.
+        descriptor = platform.open_file(path, os.O_RDONLY | _AT_ONCE)
+    except PermissionError:
+        # Windows opens no folders.
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode):
+            raise
+    else:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(mode):
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+    raise OSError(0, os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "expected a regular file", path)
 
 
 def tidy(folder: str | os.PathLike[str]) -> None:

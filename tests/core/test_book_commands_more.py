@@ -144,7 +144,7 @@ def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> No
     path.write_text("learn 5 2 4 2 1\nlearn 70 2 4 2 1\n")
     assert "line 2" in dialogue.refused(f"book schedule {path}")
     assert all(name in dialogue.refused("book schedule nothing") for name in RECIPES)
-    assert "no such file" in dialogue.refused(f"book schedule {os.devnull}")
+    assert "expected a regular file" in dialogue.refused(f"book schedule {os.devnull}")
     path.write_text("#" * MOST_SETTINGS + "\n")
     assert "of at most 1 MiB" in dialogue.refused(f"book schedule {path}")
 

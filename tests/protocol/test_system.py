@@ -214,6 +214,26 @@ def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> No
         assert refused.value.filename == str(tmp_path / name), "or it would be taken for standard output"
 
 
+@pytest.mark.posix
+@pytest.mark.timeout(60)
+def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, opened = tmp_path / "file", platform.open_file
+
+    def exchanged(place: str, flags: int, mode: int = 0o666) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        return opened(place, flags, mode)
+
+    path.write_bytes(b"old")
+    with files.open_regular(path) as stream:
+        assert stream.read() == b"old"
+    monkeypatch.setattr(platform, "open_file", exchanged)
+    with pytest.raises(OSError, match="expected a regular file"):
+        files.open_regular(str(path))
+
+
 def test_two_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "file"
     contents = [bytes([65 + number]) * 100_000 for number in range(8)]

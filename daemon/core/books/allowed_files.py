@@ -7,11 +7,10 @@ call these functions.
 from __future__ import annotations
 
 import glob
-import os
 import re
 from pathlib import Path
 
-from desdaemon.core.paths import confined
+from desdaemon.core.paths import confined, named
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, platform
 
@@ -36,19 +35,12 @@ class Files:
         self.reserved: tuple[Path, ...] = ()
 
     def path(self, name: str, *, remote: bool) -> Path:
-        """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise with
-        ``~`` and ``~user`` expanded. Raises `BadInput` for a name with a zero byte or of links that lead nowhere;
-        `Forbidden` for a remote caller's name that `confined` refuses, such as one that leads outside the data folder,
-        and for every remote name if there is no data folder.
+        """Return the path that ``name`` stands for: for a ``remote`` caller inside the data folder, otherwise as
+        `named` does. Raises `BadInput` as that does; `Forbidden` for a remote caller's name that `confined` refuses,
+        such as one that leads outside the data folder, and for every remote name if there is no data folder.
         """
         if not remote:
-            # pathlib's fails where there is no such user.
-            path = Path(os.path.expanduser(name))  # noqa: PTH111
-            try:
-                path.resolve()
-            except (RuntimeError, ValueError):
-                raise BadInput(f"{quoted(name)}: expected the name of a file") from None
-            return path
+            return named(name)
         try:
             return confined(name, self._root(name))
         except BadInput as error:

@@ -53,6 +53,9 @@ def test_the_whole_parts_of_a_damaged_book_are_saved(tmp_path: Path) -> None:
     assert saved.lost == 0
     assert saved.book.options.verbosity == 0
     assert "cannot be read" in saved.notes[0]
+    log.unlink()
+    log.mkdir()
+    assert "Is a directory" in salvage(path).notes[0]
     path.write_bytes(content[:12] + b"\0\0\0\0" + content[16:])
     with pytest.raises(Unreadable, match="header"):
         salvage(path)
