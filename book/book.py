@@ -81,6 +81,15 @@ class Edit(NamedTuple):
     linked: bool = False
 
 
+class ByHand(NamedTuple):
+    """What was done by hand since the book was opened: the scores that were set, in order, and the games for which
+    lines were made less attractive.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    adjusted: tuple[bytes, ...] = ()
+
+
 class MoveInBook(NamedTuple):
     """A link or the leaf of a position, with its score in discs for the side that plays it.
 
@@ -136,8 +145,7 @@ class BesideTable(NamedTuple):
     touched: RowNumbers | None
     unverified: RowNumbers | None
     memo: dict[Question, tuple[int, int]]
-    edits: list[Edit]
-    adjusted: list[bytes]
+    by_hand: ByHand
     steps: dict[int, int]
 
 
@@ -183,12 +191,10 @@ class Book:
         """Results of searches, by question, for a command that was stopped before it could use them."""
         self.replies: dict[Question, tuple[int, int]] = {}
         """Results of searches that no position holds, kept by `keep_replies` in this process alone."""
-        self.edits: list[Edit] = []
-        """The scores set by hand since the book was opened, in order."""
-        self.unedited: list[tuple[int, Edit] | None] = []
-        """Those taken back since then, each with its place among the `edits`; None for one set before."""
-        self.adjusted: list[bytes] = []
-        """The games for which lines were made less attractive by hand since then."""
+        self.by_hand = ByHand()
+        """Assigned as a whole, after the change of the book that it tells of: what is kept for an undo is as before."""
+        self.by_hand_before: list[tuple[GivenCommand, ByHand]] = []
+        """What it was before each command that changed it, in a book with a journal."""
         self.steps: dict[int, int] = {}
         """Number of finished steps of each schedule that was stopped, by the schedule's number."""
 
@@ -224,8 +230,7 @@ class Book:
             _numbers(self._touched),
             _numbers(self._unverified),
             {**self.memo},
-            [*self.edits],
-            [*self.adjusted],
+            self.by_hand,
             {**self.steps},
         )
 
@@ -236,8 +241,7 @@ class Book:
         made._touched = set(beside.touched.tolist()) if beside.touched is not None else None
         made._unverified = set(beside.unverified.tolist()) if beside.unverified is not None else None
         made.stale = beside.stale
-        made.memo, made.edits, made.steps = {**beside.memo}, [*beside.edits], {**beside.steps}
-        made.adjusted = [*beside.adjusted]
+        made.memo, made.by_hand, made.steps = {**beside.memo}, beside.by_hand, {**beside.steps}
         return made
 
     @property

@@ -97,7 +97,7 @@ def run_unedit(run: BookCommandRun) -> Result:
     if run.values["move"] is not None:
         place = book.table.play(*run.caller.position, _legal(run, "move"))
     else:
-        entries = (book.entry(*done.key) for done in reversed(book.edits))
+        entries = (book.entry(*done.key) for done in reversed(book.by_hand.edits))
         last = next((entry for entry in entries if entry is not None and entry.human), None)
         if last is None:
             raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
@@ -118,12 +118,13 @@ def run_adjust(run: BookCommandRun) -> Result:
     black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
     first = positions[0]
     identity = run.caller.identity
-    if positions[1:] and identity in run.book.adjusted:
+    if positions[1:] and identity in run.book.by_hand.adjusted:
         return {"changed": 0, "text": ["Book adjust...done: it was adjusted for this game already"]}
     boards = [(position.player, position.opponent) for position in positions]
     changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
     if changed and identity:
-        run.book.adjusted.append(identity)
+        by_hand = run.book.by_hand
+        run.book.by_hand = by_hand._replace(adjusted=(*by_hand.adjusted, identity))
     side = "Black" if black_lost else "White"
     return {
         "changed": changed,

@@ -176,8 +176,7 @@ def run_backup(run: BookCommandRun) -> Result:
 
 
 def run_undo(run: BookCommandRun) -> Result:
-    opened, path, recorder = run.books.opened, run.books.path, run.book.recorder
-    edits, unedited, adjusted, replies = run.book.edits, run.book.unedited, run.book.adjusted, run.book.replies
+    opened, path, recorder, replies = run.books.opened, run.books.path, run.book.recorder, run.book.replies
     assert opened is not None
     if isinstance(recorder, MemoryObserver):
         last, rest = _last(run, recorder.undoable(), too_large=recorder.too_large)
@@ -197,12 +196,7 @@ def run_undo(run: BookCommandRun) -> Result:
         opened.store.undo()
         opened = registry.open_any(path, progress=run.progress)
         # For these the book was open all the time.
-        if commands[-1].name == "edit":
-            del edits[-1:]
-        elif commands[-1].name == "unedit" and unedited and (last_unedited := unedited.pop()) is not None:
-            edits.insert(*last_unedited)
-        opened.book.edits, opened.book.unedited = edits, unedited
-        opened.book.adjusted = adjusted[:-1] if commands[-1].name == "adjust" else adjusted
+        opened.book.by_hand, opened.book.by_hand_before = run.book.by_hand, run.book.by_hand_before
         run.books.use(opened, path)
     opened.book.replies = replies
     return {"notes": opened.notes, "text": [f"book {last} is taken back: {_count(opened.book)}; {rest}"]}

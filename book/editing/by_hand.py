@@ -30,7 +30,8 @@ def edit(book: Book, player: int, opponent: int, move: int | None, score: int) -
     entry = old_entry or PositionEntry(p, o)
     row = book.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
     above = () if old_entry else tuple(book.table.entry(parent) for parent in book.table.parents(row) or ())
-    book.edits.append(Edit((p, o), old_entry, above, _linked(book, p, o)))
+    done = Edit((p, o), old_entry, above, _linked(book, p, o))
+    book.by_hand = book.by_hand._replace(edits=(*book.by_hand.edits, done))
 
 
 def _linked(book: Book, player: int, opponent: int) -> bool:
@@ -53,7 +54,7 @@ def unedit(book: Book, player: int, opponent: int) -> None:
     entry = book.table.entry(row) if row >= 0 else None
     if entry is None or not entry.human:
         raise ValueError("no score was set by hand there")
-    last = next((done for done in reversed(book.edits) if done.key == (p, o)), None)
+    last = next((done for done in reversed(book.by_hand.edits) if done.key == (p, o)), None)
     old_entry = last.before if last is not None else None
     if last is not None and old_entry is None and not _linked(book, p, o):
         book.remove(np.arange(len(book.table)) == row)
@@ -76,9 +77,8 @@ def unedit(book: Book, player: int, opponent: int) -> None:
 
 
 def _forget(book: Book, edit: Edit | None) -> None:
-    """Take an edit that was taken back, None for one of before the book was opened, from the book's: after the changes,
-    before which an undo keeps what it restores.
-    """
-    book.unedited.append((book.edits.index(edit), edit) if edit is not None else None)
+    """Take an edit that was taken back from the book's, unless it is None, one of before the book was opened."""
     if edit is not None:
-        book.edits.remove(edit)
+        left = [*book.by_hand.edits]
+        left.remove(edit)
+        book.by_hand = book.by_hand._replace(edits=tuple(left))

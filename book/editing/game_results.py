@@ -164,8 +164,8 @@ def take_back(book: Book, games: Games, progress: ProgressCallback = no_progress
     with book.together():
         book.unlist_games(games)
         book.store_results(rows, results)
-    # After the changes, before which an undo keeps what it restores.
-    book.adjusted = []
+    if book.by_hand.adjusted:
+        book.by_hand = book.by_hand._replace(adjusted=())
 
 
 def _without(book: Book, gone: Tally) -> tuple[Rows, Records]:

@@ -38,7 +38,7 @@ _LINES = 64
 
 def edits(run: BookCommandRun) -> Result:
     most, book = run.number("count"), run.book
-    old_entries = {edit.key: edit.before for edit in book.edits}
+    old_entries = {edit.key: edit.before for edit in book.by_hand.edits}
     shown: list[str] = []
     count = 0
     for entry in book.edited(run.progress):

@@ -106,7 +106,7 @@ def _joined(pages: Pages, kind: np.dtype[Any]) -> Records:
 def _size_of_rest(command: GivenCommand, wide: bytes, beside: BesideTable, before: BesideTable | None) -> int:
     """Return the bytes of what is no page; games and links of a file are shared while they do not change."""
     size = _STATE + len(command.line) + len(command.client) + len(wide)
-    size += _ITEM * sum(len(part) for part in (beside.memo, beside.edits, beside.adjusted, beside.steps))
+    size += _ITEM * sum(len(part) for part in (beside.memo, *beside.by_hand, beside.steps))
     size += sum(rows.nbytes for rows in (beside.touched, beside.unverified) if rows is not None)
     if before is None or before.games is not beside.games:
         size += beside.games.nbytes

@@ -23,7 +23,7 @@ from .earlier import EarlierBook
 from .journal import FrameKind
 
 if TYPE_CHECKING:
-    from desdaemon.book.book import Book
+    from desdaemon.book.book import Book, ByHand
 
 OPTIONS = struct.Struct("<6i")
 SEARCHED = struct.Struct("<QQQbbb5x")
@@ -157,6 +157,7 @@ class JournalObserver(ChangeObserver):
         self._rows: dict[int, None] = {}
         self._searched = bytearray()
         self._command: GivenCommand | None = None
+        self._begun: tuple[GivenCommand, ByHand] | None = None
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
         """Why nothing can be written; None as long as writes succeed."""
@@ -166,8 +167,12 @@ class JournalObserver(ChangeObserver):
         with self._lock:
             self._flush()
             self._command = command
+        self._begun = command, self._book.by_hand
 
     def ended(self) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None and begun[1] is not self._book.by_hand:
+            self._book.by_hand_before.append(begun)
         with self._lock:
             self._flush()
             unnamed, self._command = self._command, None

@@ -470,19 +470,24 @@ class Store:
         return [command for _, command in self._commands()[1]]
 
     def undo(self) -> None:
-        """Remove the last of the `undoable` commands from the journal, and close the store; the caller opens it again.
+        """Remove the last of the `undoable` commands from the journal, and close the store; the caller opens it again,
+        and gives the new book what was done by hand.
 
         There must be such a command. Raises `WriteFailed` before any change.
         """
         frames, commands = self._commands()
-        journal.write(self._log, self._identity, self._sequence, frames[: commands[-1][0]])
+        place, undone = commands[-1]
+        journal.write(self._log, self._identity, self._sequence, frames[:place])
+        before = self.book.by_hand_before
+        if before and before[-1][0].started == undone.started:
+            self.book.by_hand = before.pop()[1]
         self.close()
 
     def keep(self, book: Book) -> None:
-        """Take over the remembered searches and steps of ``book`` into the store's book and its journal, and its
-        replies.
+        """Take over the remembered searches and steps of ``book`` into the store's book and its journal, its replies,
+        and what was done by hand.
         """
-        self.book.replies = book.replies
+        self.book.replies, self.book.by_hand = book.replies, book.by_hand
         for question, answer in book.memo.items():
             self.book.remember(question, answer)
         for schedule, done in book.steps.items():

@@ -9,7 +9,7 @@ import referee
 from book_dialogue import BookDialogue
 from toys import contents, game_positions, small_book, spread, toy
 
-from desdaemon.book.book import Book
+from desdaemon.book.book import Book, ByHand
 from desdaemon.book.check import verify
 from desdaemon.book.choose import MoveChoice, candidates
 from desdaemon.book.editing.add import enumerate_book, fix
@@ -40,11 +40,11 @@ def test_edits_are_taken_back_one_by_one(seed: int) -> None:
         edit(book, *entry[:2], dice.choice(legal), dice.randrange(-64, 65))
         fix(book, Worker(toy))
     for state in reversed(states):
-        unedit(book, *book.edits[-1].key)
+        unedit(book, *book.by_hand.edits[-1].key)
         fix(book, Worker(toy))
         assert [entry[:2] for entry in contents(book)] == [entry[:2] for entry in state]
         assert [entry[6] for entry in contents(book)] == [entry[6] for entry in state]
-    assert book.edits == []
+    assert book.by_hand.edits == ()
     assert list(book.edited()) == []
     assert verify(book) == (len(book), [], 0, 0)
 
@@ -55,7 +55,7 @@ def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
     entry = next(entry for entry in before if entry.has_leaf and entry.empties < 60)
     edit(book, *entry[:2], None, 33)
     book.negamax()
-    book.edits.clear()
+    book.by_hand = ByHand()
     assert [found[:2] for found in book.edited()] == [entry[:2]]
     unedit(book, *entry[:2])
     book.negamax()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from toys import game_positions
 
-from desdaemon.book.book import Book
+from desdaemon.book.book import Book, ByHand
 from desdaemon.book.check import verify
 from desdaemon.book.editing import shrink
 from desdaemon.book.editing.add import BookGame, add_games, add_positions, fix
@@ -98,7 +98,7 @@ def _unedit(session: Session) -> None:
 
 
 def _forget_edits(session: Session) -> None:
-    session.book.edits.clear()
+    session.book.by_hand = ByHand()
 
 
 def _delete(session: Session) -> None:

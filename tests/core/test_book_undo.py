@@ -2,6 +2,7 @@
 
 import gc
 import mmap
+import random
 import shutil
 import weakref
 from pathlib import Path
@@ -25,6 +26,7 @@ from desdaemon.book.storage.store import REMOVING, open_store
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Caller
 from desdaemon.core.settings import SessionSettings
+from desdaemon.dialogue.commands.book import caller_of
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, BY_NAME, complete, parse_line, written_line
 from desdaemon.protocol.rows import EDITOR
 
@@ -250,6 +252,40 @@ def test_what_was_there_before_a_score_is_known_after_the_undo_of_an_unedit(
     for state in reversed(states[:-1]):
         dialogue.say("book unedit")
         assert contents(dialogue.book) == state
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["book", pytest.param("dat", marks=pytest.mark.needs("book.edax")), "overlay"])
+def test_what_was_done_by_hand_is_as_before_after_each_undo(
+    kind: str, seed: int, dialogue: BookDialogue, files: dict[str, str]
+) -> None:
+    if kind == "dat":
+        without_journal(dialogue, files)
+    if kind == "overlay":
+        dialogue.say(f"book load {files['native']} --overlay {files['native']}.over")
+    dice, states = random.Random(seed), [(state(dialogue.book), dialogue.book.by_hand)]
+    for line in ("whole", "games"):
+        dialogue.say(f"book add {files[line]} --unsearched")
+        states.append((state(dialogue.book), dialogue.book.by_hand))
+    dialogue.say(f"play {files['line']}")
+    moves = [move for move, _ in dialogue.book.table.links(*caller_of(dialogue.session).position) if move < 64]
+    for _ in range(40):
+        edit = f"edit {referee.name(dice.choice(moves))} {dice.randrange(-64, 65)}"
+        lines = (edit, "unedit", "adjust black", "uncount whole.txt", "store", "undo", "undo")
+        line = dice.choice(lines)
+        told, _ = dialogue.both(f"book {line}")
+        now = state(dialogue.book), dialogue.book.by_hand
+        if line == "undo" and "is taken back" in told:
+            states.pop()
+            assert now == states[-1]
+        elif now[0] != states[-1][0]:
+            states.append(now)
+        else:
+            assert now == states[-1], line
+    while len(states) > 1:
+        assert "is taken back" in dialogue.say("book undo")
+        states.pop()
+        assert (state(dialogue.book), dialogue.book.by_hand) == states[-1]
 
 
 @pytest.mark.needs("book.growth")
