@@ -430,6 +430,7 @@ class Switch(Row):
     help: str
     function: str
     value: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 class Satellite(Row):

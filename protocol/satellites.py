@@ -6,10 +6,11 @@ removes its features, and the core goes on.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
+from functools import cache, cached_property
+from typing import Any, Generic, TypeVar
 
-from desdaemon.protocol.rows import Satellite, load
+from desdaemon.protocol.rows import Command, Option, Satellite, Switch, load
 
 SATELLITES = {
     "clients.web": "sub_commands",
@@ -67,6 +68,41 @@ def present(kind: str) -> tuple[Satellite, ...]:
             if not error.name or not module.startswith(error.name):
                 raise
     return tuple(found)
+
+
+R = TypeVar("R", bound=Command | Option | Switch)
+
+
+class Table(Generic[R]):
+    """The core's rows of a kind, and behind them those of the satellites.
+
+    A satellite's rows are imported when all rows are asked for, or a name that the core does not have: the first prompt
+    needs none of them.
+    """
+
+    def __init__(self, kind: str, own: tuple[R, ...] = ()) -> None:
+        self._kind, self._own = kind, own
+        self._own_by_name = _by_name(own)
+
+    @cached_property
+    def _theirs(self) -> tuple[R, ...]:
+        return tuple(row for satellite in present(self._kind) for row in getattr(satellite, self._kind))
+
+    @cached_property
+    def _theirs_by_name(self) -> dict[str, R]:
+        return _by_name(self._theirs)
+
+    def __iter__(self) -> Iterator[R]:
+        yield from self._own
+        yield from self._theirs
+
+    def find(self, name: str) -> R | None:
+        """Return the row with the name or alias ``name``; None if there is no such row."""
+        return self._own_by_name.get(name) or self._theirs_by_name.get(name)
+
+
+def _by_name(rows: tuple[R, ...]) -> dict[str, R]:
+    return {name: row for row in rows for name in (row.name, *row.aliases)}
 
 
 def loaded(place: str) -> Any:

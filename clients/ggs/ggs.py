@@ -14,7 +14,7 @@ from desdaemon.clients.programs.process_groups import ProcessGroups
 from desdaemon.clients.programs.results_book import check_book, count_file
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.configuration import configuration_path, configure
-from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import expect_other_files
 from desdaemon.protocol.spelling import plural
@@ -112,7 +112,7 @@ def play_as_edax(settings: SessionSettings, _: str = "") -> int:
     host, port, login, password, log, open = (
         settings.text(option)
         for name in ("host", "port", "login", "password", "log-file", "open")
-        if (option := find_option(f"ggs-{name}"))
+        if (option := OPTIONS.find(f"ggs-{name}"))
     )
     try:
         for name, value in (("ggs-host", host), ("ggs-login", login)):

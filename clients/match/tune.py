@@ -15,7 +15,7 @@ from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.programs.engine_process import EngineFault
 from desdaemon.clients.programs.engine_protocols import EngineClient
 from desdaemon.clients.programs.process_groups import ProcessGroups
-from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -33,7 +33,7 @@ def parse_parameter(text: str) -> TunedOption:
     match = _PARAMETER.fullmatch(text)
     if not match:
         raise BadInput(f"--tune {quoted(text)}: expected NAME=MIN:MAX or NAME=MIN:MAX:START, whole numbers")
-    option = find_option(match[1])
+    option = OPTIONS.find(match[1])
     if option is None or option.kind != "int":
         raise BadInput(f"--tune {quoted(match[1])}: expected an option that takes a whole number")
     low, high = int(match[2]), int(match[3])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from desdaemon.core.settings import SessionSettings, read_option_file
 from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.dialogue.dialects import NAMES as PROTOCOLS
-from desdaemon.protocol.commands.options import OPTIONS, SWITCHES, find_option
+from desdaemon.protocol.commands.options import OPTIONS, SWITCHES
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Switch
 from desdaemon.protocol.spelling import did_you_mean, nearest
@@ -21,9 +21,8 @@ OPTION_FILE = "edax.ini"
 """Edax's option file: read if it is in the current folder and the command line uses Edax's name or options."""
 
 _INFORMATION = {"help": "help", "?": "help", "version": "version"}
-_SWITCHES = {switch.name: switch for switch in SWITCHES}
-_WITH_VALUE = (*(name for name in _SWITCHES if _SWITCHES[name].value), "o", "option-file", "protocol", "config")
-"""Options with a value that are no settings of a session."""
+_WITH_VALUE = ("o", "option-file", "protocol", "config")
+"""Options with a value that are no settings of a session and no switches."""
 _NOT_EDAX = ("protocol", "config")
 """Options among `_WITH_VALUE` that Edax does not have."""
 
@@ -116,8 +115,11 @@ def read_arguments(
         if name in PROTOCOLS and not equals:
             protocol = name
             continue
-        if (name == "edax" or (name in _SWITCHES and not _SWITCHES[name].value)) and not equals:
-            protocol, edax_name, switch = "text", True, _SWITCHES.get(name, switch)
+        ours = name in _WITH_VALUE or name == "edax"
+        option = None if ours else OPTIONS.find(name)
+        begun = None if ours or option else SWITCHES.find(name)
+        if (name == "edax" or (begun and not begun.value)) and not equals:
+            protocol, edax_name, switch = "text", True, begun or switch
             continue
         alone = name == "h" and not equals and not waiting and argument.startswith("-")
         if argument in ("-v", "-version"):
@@ -127,10 +129,9 @@ def read_arguments(
             continue
         if (name in _INFORMATION and not equals) or alone:
             return Invocation(settings, [], information=_INFORMATION.get(name, "help"))
-        option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
-        elif option or name in _WITH_VALUE:
+        elif option or (begun and begun.value) or name in _WITH_VALUE:
             if not equals and not waiting:
                 raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
             value = given if equals else waiting.pop()
@@ -140,8 +141,8 @@ def read_arguments(
             protocol, config = (_protocol(value), config) if name == "protocol" else (protocol, value)
             continue
         edax_name = edax_name or option is None or option.edax
-        if option is None and name in _SWITCHES:
-            switch, switch_value = _SWITCHES[name], value
+        if begun:
+            switch, switch_value = begun, value
         elif option is None:
             names, doubts = _option_file(settings, value)
             chosen = chosen or "edax-compatible" in names
@@ -159,7 +160,8 @@ def read_arguments(
 
 def _unknown(argument: str, name: str) -> str:
     """Return the message about an unknown argument, with the most similar name."""
-    names = [*(option.name for option in OPTIONS), *_INFORMATION, *_WITH_VALUE, *PROTOCOLS, *_SWITCHES, "edax", "zmq"]
+    ours = (*_INFORMATION, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq")
+    names = [*(option.name for option in OPTIONS), *ours, *(switch.name for switch in SWITCHES)]
     dashes = argument[: len(argument) - len(argument.lstrip("-"))]
     near = ""
     if not dashes:

@@ -33,15 +33,6 @@ OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 _AGAIN_S = 0.05
 """How long after a lost interrupt the main thread is interrupted again."""
 
-USAGES = (
-    ("[OPTION ...]", "the text protocol on standard input and output"),
-    ("-PROTOCOL [OPTION ...]", "another one, also --protocol PROTOCOL: {protocols}"),
-    ("--zmq [OPTION ...]", "sockets for other clients beside it, with the options of desdaemon serve"),
-    *((f"-{' '.join(filter(None, (switch.name, switch.value)))} [OPTION ...]", switch.help) for switch in SWITCHES),
-    ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
-    ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
-)
-
 WORDS = (
     ("-h, --help", "this text; -h N is the size of the table"),
     ("--version", "name and version"),
@@ -287,6 +278,18 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
     return rest, open_sockets
 
 
+def usages() -> list[tuple[str, str]]:
+    """Return the forms of a command line, each with what it starts, for ``--help`` and the manual."""
+    return [
+        ("[OPTION ...]", "the text protocol on standard input and output"),
+        ("-PROTOCOL [OPTION ...]", "another one, also --protocol PROTOCOL: {protocols}"),
+        ("--zmq [OPTION ...]", "sockets for other clients beside it, with the options of desdaemon serve"),
+        *((f"-{' '.join(filter(None, (switch.name, switch.value)))} [OPTION ...]", switch.help) for switch in SWITCHES),
+        ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
+        ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
+    ]
+
+
 def usage() -> HelpPage:
     """Return the part of ``--help`` before the options."""
     from desdaemon.dialogue.commands.help import HelpEntry
@@ -294,7 +297,7 @@ def usage() -> HelpPage:
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
-    page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
+    page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in usages())]
     page += ["", "Programs, each with a --help of its own:"]
     page += [HelpEntry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
     page += ["", *(HelpEntry(head, text.format(**shown), 37) for head, text in WORDS)]

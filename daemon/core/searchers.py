@@ -61,9 +61,7 @@ class Solver(Protocol):
         """
 
 
-_ROWS = [(row.option.key, row) for satellite in satellites.present("searchers") for row in satellite.searchers]
-
-
 def searchers(settings: SessionSettings) -> Searchers | None:
     """Return who searches beside this process, by the options that are set; None: nobody."""
-    return next((row for key, row in _ROWS if getattr(settings, key)), None)
+    rows = (row for satellite in satellites.present("searchers") for row in satellite.searchers)
+    return next((row for row in rows if settings.value(row.option, object)), None)

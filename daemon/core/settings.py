@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TypeVar
 
-from desdaemon.protocol.commands.options import OPTIONS, find_option, parse_value
+from desdaemon.protocol.commands.options import OPTIONS, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Option, Value
 from desdaemon.protocol.spelling import did_you_mean
@@ -69,10 +69,8 @@ class SessionSettings:
         self.book_tasks = 0
         self.book_memory = 0
         self.auto_store = False
-        self._idle: dict[str, Value] = {}
-        for option in OPTIONS:
-            if option.default is not None:
-                setattr(self, option.key, option.default)
+        self._others: dict[str, Value] = {}
+        """What was set of options that have no attribute here: of satellites, and those without effect."""
 
     @property
     def engine_name(self) -> str:
@@ -107,8 +105,8 @@ class SessionSettings:
         if option.name in ("q", "vv"):
             if value:
                 self.verbose = 0 if option.name == "q" else 2
-        elif option.idle:
-            self._idle[option.key] = value
+        elif option.idle or option.default is not None:
+            self._others[option.key] = value
         else:
             setattr(self, option.key, value)
             if option.name == "level":
@@ -116,7 +114,7 @@ class SessionSettings:
 
     def value(self, option: Option, kind: type[T]) -> T:
         """Return the value of a satellite's option. ``kind`` is the type of the option's default."""
-        value: T = getattr(self, option.key)
+        value: T = self._others.get(option.key, option.default)  # type: ignore[assignment]
         return value
 
     def files(self) -> list[str]:
@@ -127,7 +125,8 @@ class SessionSettings:
         """Return an option's value as a user would type it, times in seconds; "" for an option that has no effect and
         was not set. Not for ``q`` and ``vv``.
         """
-        value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)
+        theirs = option.idle or option.default is not None
+        value: Value = self._others.get(option.key, option.default) if theirs else getattr(self, option.key)
         if isinstance(value, bool):
             return "on" if value else "off"
         if option.kind == "time" and isinstance(value, int):
@@ -171,7 +170,7 @@ def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], li
         if not body:
             continue
         name, value = _split_setting(body)
-        option = find_option(name)
+        option = OPTIONS.find(name)
         if option is None:
             meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
             warnings.append(f"{path}, line {number}: {quoted(name)} is not an option: {meant}")

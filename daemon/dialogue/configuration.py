@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from desdaemon.core.settings import SHARED_SECRET, SessionSettings, shared_secret
-from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import folders
@@ -80,7 +80,7 @@ def _set(settings: SessionSettings, name: str, value: object, where: str, status
     it is a password that others may read, else []. Raises `BadInput` for an invalid value; messages begin with
     ``where``.
     """
-    option = find_option(name)
+    option = OPTIONS.find(name)
     if option is None:
         meant = did_you_mean(name, [option.name for option in OPTIONS], "one that help options lists")
         return [f"{where}{quoted(name)} is not an option: {meant}"]

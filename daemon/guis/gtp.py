@@ -18,7 +18,7 @@ from desdaemon.dialogue.session import CommandContext, Session, unlimited
 from desdaemon.dialogue.streams import DialogueOutput, InputListener
 from desdaemon.guis.codecs import gtp
 from desdaemon.guis.codecs.gtp import GtpError
-from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.errors import BadInput, lacking, passing_lack, quoted
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
@@ -368,7 +368,7 @@ class GtpDialect(LineDialect):
         return ""
 
     def _set_option(self, name: str, text: str) -> None:
-        option = find_option(name)
+        option = OPTIONS.find(name)
         assert option is not None
         try:
             self.session.set_option(option, text)
@@ -398,7 +398,7 @@ class GtpDialect(LineDialect):
         return ""
 
     def _parameter(self, row: gtp.GtpParameter) -> str:
-        option = find_option(row.option)
+        option = OPTIONS.find(row.option)
         assert option is not None
         text = self.session.settings.text(option)
         return str(int(text == "on")) if row.kind == "bool" else text

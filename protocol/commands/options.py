@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.selectivity import MAX_LEVEL, SELECTIVITIES, Selectivity, SelectivityIndex
-from desdaemon.protocol.rows import EDITOR, Option, Value
+from desdaemon.protocol.rows import EDITOR, Option, Switch, Value
+from desdaemon.protocol.satellites import Table
 
 BUILTIN_BOOK = "builtin"
 """The name that stands for the installed book where a file name is expected."""
@@ -26,7 +26,7 @@ def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Optio
     return Option(name, (), kind, help, low, high, idle=True)
 
 
-OPTIONS = (
+_OWN = (
     Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, MAX_LEVEL),
     Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
     Option(
@@ -176,21 +176,15 @@ OPTIONS = (
     _idle("ggs-password", "text", "With -ggs: the password there, only in an option file; else you are asked for it."),
     _idle("ggs-port", "text", "With -ggs: the port, 5000 unless given."),
     _idle("ggs-open", "bool", "With -ggs: accept unrated matches."),
-    *(option for satellite in satellites.present("options") for option in satellite.options),
 )
 
-SWITCHES = tuple(switch for satellite in satellites.present("switches") for switch in satellite.switches)
+OPTIONS = Table("options", _OWN)
+
+SWITCHES: Table[Switch] = Table("switches")
 """Words of the command line that begin something else than a dialogue."""
 
 STARTING = ("ui-log-file", "game-file", "search-log-file")
 """Options that open a file at the start: they can be set only on the command line or in an option file."""
-
-_BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
-
-
-def find_option(name: str) -> Option | None:
-    """Return the option with the name or alias ``name``; None if there is no such option."""
-    return _BY_NAME.get(name)
 
 
 def parse_value(option: Option, text: str) -> Value:

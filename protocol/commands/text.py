@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol import satellites
 from desdaemon.protocol.rows import ADMIN, COUNTS, READER, SEARCHES, SHORT, Command, DialogueProtocol, Option
+from desdaemon.protocol.satellites import Table
 
-from .options import find_option
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from .book_rows import BookCommand
@@ -19,10 +20,7 @@ PROTOCOLS = (
 )
 """The protocols of a dialogue other than the text protocol."""
 
-_THEIRS = tuple(command for satellite in satellites.present("commands") for command in satellite.commands)
-_TOPICS = ("commands", "options", "book", *(each.name for each in _THEIRS if each.parts), "test", "programs")
-
-COMMANDS = (
+_OWN = (
     Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`.", READER),
     Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset.", READER),
     Command(
@@ -110,18 +108,17 @@ COMMANDS = (
     Command(
         "help",
         ("?",),
-        f"[{'|'.join(_TOPICS)}|name]",
+        "[commands|options|book|test|programs|name]",
         "Show all commands and options, a part, or one: `help hint`, `help book deviate`.",
         READER,
         asks=True,
     ),
     *(protocol.command for protocol in PROTOCOLS if protocol.command),
     Command("quit", ("q", "exit", "eof"), "", "Leave once all earlier commands are done.", READER),
-    *_THEIRS,
 )
 
+COMMANDS = Table("commands", _OWN)
 
-_BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 _HELP = ("help", "?")
 _BEGUN = {protocol.command.name: protocol for protocol in PROTOCOLS if protocol.command}
 
@@ -195,9 +192,9 @@ def read_line(text: str) -> TextLine:
         word, rest = name, f"{value} {rest}".strip()
     else:
         rest = rest.removeprefix("=").lstrip()
-    command = None if is_option or (word == "n" and rest) else _BY_NAME.get(word)
+    command = None if is_option or (word == "n" and rest) else COMMANDS.find(word)
     if command is None:
-        return TextLine(text, word, rest, option=find_option(word.lstrip("-")))
+        return TextLine(text, word, rest, option=OPTIONS.find(word.lstrip("-")))
     if command.name == "book" or command.parts:
         first, more = _first_word(rest)
         if first in _HELP:
@@ -215,8 +212,3 @@ def _first_word(text: str) -> tuple[str, str]:
     if not parts:
         return "", ""
     return parts[0].lower(), parts[1] if len(parts) > 1 else ""
-
-
-def find_command(word: str) -> Command | None:
-    """Return the command with the name or alias ``word``, in lower case; None if there is no such command."""
-    return _BY_NAME.get(word)

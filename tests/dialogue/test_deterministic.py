@@ -12,7 +12,7 @@ from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.result import Line
-from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.options import OPTIONS
 
 MOST_LEVEL = 21
 
@@ -21,7 +21,7 @@ def answers(tasks: int, asked: list[tuple[int, int, int]]) -> list[tuple[list[Li
     """Lines without times, and nodes, for each (player, opponent, level), by the engine that a session asks for."""
     settings = SessionSettings()
     for name, value in (("n-tasks", str(tasks)), ("deterministic", "on"), ("hash-table-size", "16")):
-        option = find_option(name)
+        option = OPTIONS.find(name)
         assert option
         settings.set(option, value)
     engine = build_engine(Session(settings, None).config)  # type: ignore[arg-type]

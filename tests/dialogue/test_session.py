@@ -23,7 +23,7 @@ from desdaemon.dialogue.clock import Clock
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
-from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.othello.notation import START
 
 
@@ -50,7 +50,7 @@ class Turnstile(Scheduler):
 def session(turnstile: Turnstile, **options: str) -> Session:
     made = Session(SessionSettings(), EngineSource(build_fake), scheduler=turnstile)
     for name, value in options.items():
-        option = find_option(name.replace("_", "-"))
+        option = OPTIONS.find(name.replace("_", "-"))
         assert option
         made.set_option(option, value)
     return made
@@ -290,7 +290,7 @@ def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
 def test_exchanged_colours_exchange_the_time_left() -> None:
     played = session(Turnstile())
     played.game.charge(True, 400)
-    option = find_option("game-time")
+    option = OPTIONS.find("game-time")
     assert option
     played.set_option(option, "10")
     played.game.charge(False, 300)

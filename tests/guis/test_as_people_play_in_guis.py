@@ -7,6 +7,8 @@ from test_gtp import Talk as GtpTalk
 from test_nboard import Talk as NBoardTalk
 from test_xboard import Talk as XBoardTalk
 
+from desdaemon.engine.people.rows import CONTEMPT, STRENGTH
+
 __all__ = ["asked"]
 
 
@@ -32,9 +34,10 @@ def test_xboard_offers_the_strength_and_takes_it(asked: Asked) -> None:
 
 def test_nboard_plays_as_people_do(asked: Asked) -> None:
     talk = NBoardTalk()
-    talk.session.settings.strength = 1700
+    talk.session.settings.set(STRENGTH, "1700")
     assert talk.say("nboard 2") == talk.say("set depth 3") == ["set myname desdaemon_1700"]
     assert any(line.startswith("=== E6") for line in talk.say("go"))
     # Contempt plays at the level, and is called by it.
-    talk.session.settings.strength, talk.session.settings.contempt = 0, 2
+    talk.session.settings.set(STRENGTH, "0")
+    talk.session.settings.set(CONTEMPT, "2")
     assert talk.say("set depth 3") == ["set myname desdaemon3"]

@@ -283,4 +283,4 @@ def test_the_man_page_names_everything() -> None:
         assert all(switch.name in page for switch in switches(command) if switch.help)
     for option in OPTIONS:
         assert option.idle or f"-{option.name}" in page
-    assert len(own_switches()) > len(COMMANDS) / 2
+    assert len(own_switches()) > len(list(COMMANDS)) / 2

@@ -134,9 +134,6 @@ AT_THE_PROMPT = """
     protocol.system.platform
     protocol.system.platform.posix
     protocol.version
-    protocol.wire
-    protocol.wire.arguments
-    protocol.wire.constants
 """
 """The program's modules that are imported before the first prompt; the rows of the satellites come to them."""
 SLOW_TO_IMPORT = {
@@ -375,11 +372,7 @@ def test_the_first_prompt_waits_for_no_other_modules(tmp_path: Path) -> None:
     loaded = loaded_before([str(ROOT / "daemon" / "__main__.py"), "-q"], "\n>")
     loaded -= loaded_before(["-c", "print('\\nhere')"], "\nhere")
     own = {name.removeprefix("desdaemon.") for name in loaded if name.startswith("desdaemon.")}
-    read = [
-        name
-        for name, kinds in SATELLITES.items()
-        if {"options", "protocols", "commands", "switches"} & {*kinds.split()}
-    ]
+    read = [name for name, kinds in SATELLITES.items() if "protocols" in kinds.split()]
     rows = {name for satellite in read for name in (satellite.partition(".")[0], satellite, f"{satellite}.rows")}
     assert own == set(AT_THE_PROMPT.split()) | rows
     assert not loaded & SLOW_TO_IMPORT

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.protocol.commands.options import OPTIONS, find_option
-from desdaemon.protocol.commands.text import COMMANDS, find_command
+from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.rows import Command, Option
 from desdaemon.protocol.spelling import did_you_mean
@@ -162,7 +162,7 @@ def topic(text: str) -> list[HelpPage]:
         return [PAGES[words[0]]()]
     if words[0] in ("book", "b") and len(words) == 2:
         return [_book_command(words[1])]
-    command = find_command(words[0])
+    command = COMMANDS.find(words[0])
     if command and command.parts and len(words) == 2:
         return [_part(command, words[1])]
     return [_named(text)]
@@ -175,7 +175,7 @@ def _named(name: str) -> HelpPage:
     from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command
     from desdaemon.protocol.commands.sub_commands import SUB_COMMANDS
 
-    command, option = find_command(name.lower()), find_option(name.lstrip("-"))
+    command, option = COMMANDS.find(name.lower()), OPTIONS.find(name.lstrip("-"))
     page: HelpPage = [_command_entry(command)] if command else []
     page += [_option_entry(option)] if option else []
     names = {name.lower(), command.name if command else ""}

@@ -12,6 +12,7 @@ from desdaemon.core.search.loader import Abandoned, EngineFailure
 from desdaemon.core.settings import SessionSettings
 from desdaemon.dialogue.session import Session
 from desdaemon.engine.people import moves as people
+from desdaemon.engine.people.rows import STRENGTH
 from desdaemon.protocol.othello import rules
 
 Asked = list[tuple[int, int]]
@@ -62,7 +63,7 @@ def test_another_strength_is_refused(value: str, asked: Asked) -> None:
     _, answer = dialogue.both(f"strength {value}")
     assert "strength" in answer
     assert "expected" in answer
-    assert dialogue.session.settings.strength == 900
+    assert dialogue.session.settings.value(STRENGTH, int) == 900
 
 
 def test_an_engine_that_cannot_play_so_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_an_engine_that_cannot_play_so_says_why(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_stop_ends_the_wait_of_a_strength_for_the_engine() -> None:
     asking = Session(SessionSettings(), Slow())
-    asking.settings.strength = 1500
+    asking.settings.set(STRENGTH, "1500")
     Timer(0.05, lambda: asking.interrupt.stop(1, abandon=True)).start()
     with pytest.raises(Abandoned):
         asking.choose()

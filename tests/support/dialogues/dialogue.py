@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collected import Collected
 from fake_engine import FakeSearcher, build_fake
+from in_process import give
 
 from desdaemon.core.search.loader import EngineSource
 from desdaemon.core.settings import SessionSettings
@@ -32,9 +33,7 @@ class Dialogue:
     def __init__(self, **settings: object) -> None:
         values = SessionSettings()
         values.verbose = 0
-        for name, value in settings.items():
-            assert hasattr(values, name)
-            setattr(values, name, value)
+        give(values, settings)
         self.session = Session(values, EngineSource(build_fake))
         self.output = Collected()
         self.text = TextDialect(self.session, self.output)

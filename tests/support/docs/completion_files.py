@@ -154,10 +154,10 @@ def man() -> str:
     """Return the man page."""
     lines = [f'.TH DESDAEMON 1 "" "desdaemon {__version__}" "User Commands"', ".SH NAME"]
     lines += ["desdaemon \\- an Othello engine that runs as a long-lived daemon", ".SH SYNOPSIS"]
-    from desdaemon.cli.main import USAGES, WORDS
+    from desdaemon.cli.main import WORDS, usages
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": "~/.config/desdaemon/config.toml"}
-    for head, text in USAGES:
+    for head, text in usages():
         lines += [".TP", f".B desdaemon {_roff(head)}", _roff(text.format(**shown))]
     lines += [".SH OPTIONS"]
     for head, text in WORDS:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from desdaemon.clients.gamefiles.rows import BASE_COMMANDS
+from desdaemon.protocol.commands import options as option_rows
+from desdaemon.protocol.commands import text as command_rows
 from desdaemon.protocol.commands.book import find_book_command
-from desdaemon.protocol.commands.options import find_option
-from desdaemon.protocol.commands.text import find_command
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -61,8 +61,11 @@ REASONS = {
 
 def commands() -> list[tuple[str, bool]]:
     """Every command and whether it is here."""
-    found = [(name, find_command(name) is not None or find_option(name) is not None) for name in COMMANDS]
-    found += [(name, find_command("count") is not None) for name in COUNTS]
+    found = [
+        (name, command_rows.COMMANDS.find(name) is not None or option_rows.OPTIONS.find(name) is not None)
+        for name in COMMANDS
+    ]
+    found += [(name, command_rows.COMMANDS.find("count") is not None) for name in COUNTS]
     found += [(f"book {name}", find_book_command(name) is not None) for name in BOOK]
     found += [(f"base {name}", name in {command.name for command in BASE_COMMANDS}) for name in BASE]
     return found
@@ -72,7 +75,7 @@ def options() -> list[tuple[str, bool]]:
     """Every option and whether it does something here."""
     found = []
     for name in OPTIONS:
-        option = find_option(name)
+        option = option_rows.OPTIONS.find(name)
         # Those of the game server do nothing in a dialogue.
         found.append((name, option is not None and (not option.idle or option.of_server)))
     return found
