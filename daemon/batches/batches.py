@@ -243,7 +243,7 @@ class Batches:
             file = BatchFile(path)
             try:
                 file.open()
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
                 self._health.log.warning("batch not taken over", file=path.name, reason=str(error))
                 continue
             self._add(file)

@@ -81,7 +81,7 @@ class BatchFile:
     def open(self) -> None:
         """Open an existing file, only for reading if it cannot be written, and read its head, its state and the offsets
         of its lines. Results from the first damaged or torn line on are ignored, and overwritten by the next `append`.
-        Raises `OSError`, and `ValueError`, `KeyError` or `TypeError` if it is no batch.
+        Raises `OSError`, and `ValueError`, `LookupError`, `TypeError` or `OverflowError` if it is no batch.
         """
         try:
             self._file = platform.open_file(self.path, os.O_RDWR)
@@ -96,7 +96,7 @@ class BatchFile:
 
     def _scan(self) -> None:
         offset = 0
-        with open(self.path, "rb") as file:  # noqa: PTH123
+        with files.open_regular(self.path) as file:
             head = _content(file.readline())
             if head is None or head.get("version") != _VERSION:
                 raise ValueError(f"{self.path.name}: no batch of this version")
@@ -198,6 +198,6 @@ def _content(line: bytes) -> Data | None:
         return None
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

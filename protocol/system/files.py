@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from io import BufferedReader
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from . import platform
 
@@ -142,6 +142,22 @@ def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
             return os.fdopen(descriptor, "rb")
         os.close(descriptor)
     raise OSError(0, os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "expected a regular file", path)
+
+
+def read_json(path: str | os.PathLike[str], largest: int) -> Any:
+    """Return what a regular file of JSON holds. Raises `OSError`, and `ValueError` if it holds something else or more
+    than ``largest`` bytes.
+    """
+    import json
+
+    with open_regular(path) as file:
+        text = file.read(largest + 1)
+    if len(text) > largest:
+        raise ValueError(f"expected at most {largest} bytes")
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
 
 
 def tidy(folder: str | os.PathLike[str]) -> None:

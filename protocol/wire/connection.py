@@ -82,7 +82,7 @@ def read_connection(path: str) -> ConnectionFile:
             str(content["public_key"]) if content.get("public_key") else None,
             str(content["key_file"]) if content.get("key_file") else None,
         )
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise BadInput(f"{path}: {quoted(text)}: expected a connection file that a daemon has written") from None
     if not connection.endpoints or len(connection.endpoints) != len(connection.events):
         raise BadInput(f"{path}: expected endpoints for requests and as many for events")

@@ -41,7 +41,9 @@ def test_a_message_comes_back_as_it_went(message: dict[str, object]) -> None:
     assert codec.decode(body) == message
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b'{"pid": [], "protocol": 1}', b"[" * 60_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"\xff\xfe", b'{"pid": [], "protocol": 1}', b"[" * 60_000, b'{"pid": 1e999, "protocol": 1}']
+)
 def test_what_is_no_connection_file_is_told_by_name(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "connection.json"
     path.write_bytes(content)

@@ -15,6 +15,7 @@ from book_dialogue import BookDialogue
 from served import Peer, Served, serving
 from waits import until
 
+from desdaemon.core.books.job_journal import JobJournal
 from desdaemon.core.books.jobs import Effort
 from desdaemon.server.backups import BackupPlan, Backups
 
@@ -165,6 +166,22 @@ def test_jobs_that_ended_stay_listed_after_a_restart(tmp_path: Path) -> None:
         assert "99.json: no ended job can be read there" in served.log.read_text()
     finally:
         served.end()
+
+
+def test_files_that_are_no_jobs_are_reported_and_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "ended").mkdir()
+    deep, endless, folder, good = (tmp_path / f"{number}.json" for number in range(1, 5))
+    deep.write_text("[" * 100_000)
+    with endless.open("wb") as file:
+        file.truncate(17 << 20)
+    folder.mkdir()
+    good.write_text('{"values": {}}')
+    (tmp_path / "ended" / "5.json").write_text('{"values": {}, "ended": {"started": 1, "positions": 1e999}}')
+    complaints: list[str] = []
+    journal = JobJournal(tmp_path, (), complaints.append)
+    assert [number for number, _ in journal.entries()] == [4]
+    assert [line.partition(": ")[0] for line in complaints] == [str(deep), str(endless), str(folder)]
+    assert list(journal.ended()) == []
 
 
 @pytest.mark.needs("book.growth")

@@ -30,6 +30,9 @@ FORGOTTEN_DAYS = 30
 HOOK_S = 60.0
 """Seconds that the hook may take."""
 
+_LARGEST = 16 << 20
+"""Most bytes of a job's file: the values of a request, of at most 1 MiB, with escapes."""
+
 Data = dict[str, Any]
 
 
@@ -71,13 +74,13 @@ class JobJournal:
                 figures = {name: int(ended.get(name, 0)) for name in ("positions", "added", "searches", "rounds")}
                 lines = [str(line) for line in ended.get("text", [])]
                 yield number, {**ended, **texts, **figures, "text": lines, "started": float(ended["started"])}
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
                 self.complain(f"{self._ended / f'{number}.json'}: no ended job can be read there: {error}")
 
     def _read(self, folder: Path) -> Iterator[tuple[int, Data]]:
         for path in _files(folder):
             try:
-                data = json.loads(path.read_bytes())
+                data = files.read_json(path, _LARGEST)
                 yield int(path.stem), {**data, "values": dict(data["values"])}
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self.complain(f"{path}: no job can be read there: {error}")
