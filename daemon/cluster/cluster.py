@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from desdaemon.protocol.command_line import Parser, whole
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, escaped
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
@@ -100,7 +100,8 @@ def _keys(options: argparse.Namespace) -> None:
     from .connection import make_keys
 
     make_keys(options.folder)
-    _print(f"{options.folder}: copy this folder safely to each machine of the cluster, and name it with --tls")
+    folder = escaped(str(options.folder))
+    _print(f"{folder}: copy this folder safely to each machine of the cluster, and name it with --tls")
 
 
 def _status(options: argparse.Namespace) -> None:

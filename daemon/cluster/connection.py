@@ -7,7 +7,7 @@ certificates is trusted with everything; host names are not checked.
 
 from __future__ import annotations
 
-import json
+import asyncio
 import re
 import shutil
 import subprocess
@@ -16,7 +16,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.errors import BadInput, Unfinished, quoted
+from desdaemon.protocol.errors import BadInput, Unfinished, in_one_line, quoted
+from desdaemon.protocol.system import files
 from desdaemon.protocol.system.logs import message
 from desdaemon.server.endpoints import is_loopback
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 PORT = 8786
 """Dask's default port."""
 _LAST_PORT = 65_535
+_LARGEST_FILE = 1 << 20
+"""Most bytes of a scheduler file."""
 
 CONNECT_S = 10
 
@@ -76,7 +79,7 @@ def scheduler_address(text: str) -> str:
     path = Path(text)
     if path.is_file():
         try:
-            address = json.loads(path.read_text(encoding="utf-8"))["address"]
+            address = files.read_json(path, _LARGEST_FILE)["address"]
         except (OSError, ValueError, KeyError, TypeError):
             address = None
         if isinstance(address, str):
@@ -120,14 +123,27 @@ def make_keys(folder: Path) -> None:
         # Strict readers, such as Python's since 3.13, want the certificate's purpose.
         "-addext keyUsage=critical,digitalSignature,keyCertSign"
     )
+    named = quoted(str(folder))
     try:
         folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        raise BadInput(f"{named}: already exists: name a new folder") from None
+    except OSError as error:
+        raise BadInput(f"{named}: {error.strerror}") from None
+    try:
         subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
         shutil.copy(folder / "cert.pem", folder / "ca.pem")
-    except FileExistsError:
-        raise BadInput(f"{quoted(str(folder))}: already exists: name a new folder") from None
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise BadInput(f"{quoted(str(folder))}: {error}: expected a folder to write to, and openssl") from None
+    except BaseException as error:
+        # The next call is to make the folder anew.
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise BadInput(f"{named}: openssl, which makes the keys: {error.strerror}") from None
+        if isinstance(error, subprocess.CalledProcessError):
+            said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise BadInput(
+                f"{named}: openssl, which makes the keys: status {error.returncode}: {in_one_line(said)}"
+            ) from None
+        raise
 
 
 def security(tls: str) -> Security | None:
@@ -157,11 +173,26 @@ def connect(text: str, tls: str) -> Client:
     checked_address(address, tls)
     from distributed import Client
 
+    class PatientClient(Client):
+        async def _start(self, timeout: Any = CONNECT_S, **options: Any) -> Any:
+            """Connect, within twice `CONNECT_S`: dask waits for a greeting without limit."""
+            try:
+                async with asyncio.timeout(2 * CONNECT_S):
+                    return await super()._start(timeout, **options)
+            except BaseException:
+                await self._close(fast=True)
+                raise
+
     try:
-        return Client(address, security=security(tls), set_as_default=False, timeout=CONNECT_S, name="desdaemon")
+        return PatientClient(address, security=security(tls), set_as_default=False, timeout=CONNECT_S, name="desdaemon")
+    except TimeoutError:
+        reason = "no scheduler answers"
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise Unfinished(f"cluster {quoted(address)}: {reason}") from None
+    except Exception:
+        # Dask reads whatever comes: the errors of what is no greeting are of any kind.
+        reason = "what answers is no scheduler of dask"
+    raise Unfinished(f"cluster {quoted(address)}: {reason}")
 
 
 _CLIENTS: dict[tuple[str, str], Client] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -306,7 +307,84 @@ def test_a_stop_ends_long_searches_of_the_workers(cluster: Cluster, owner: Owner
     until(lambda: at_work(owner) == 0)
 
 
+# Schedulers that are none
+
+
+def _greetings(kind: str) -> bytes:
+    return {"silence": b"", "zeros": bytes(100), "a page": b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"}[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("silence", "no scheduler answers"),
+        ("zeros", "what answers is no scheduler of dask"),
+        ("a page", "what answers is no scheduler of dask"),
+    ],
+)
+def test_what_is_no_scheduler_is_told_in_a_line(
+    kind: str, why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("desdaemon.cluster.connection.CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def greet() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    peer, _ = listening.accept()
+                    peers.append(peer)
+                    peer.sendall(_greetings(kind))
+
+        peers: list[socket.socket] = []
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        assert main(["status", address]) == 1
+        for peer in peers:
+            peer.close()
+    assert capsys.readouterr().err == f'desdaemon cluster status: cluster "{address}": {why}\n'
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"address": "' + " " * (1 << 20) + '"}', "[]", '{"address": 1}'])
+def test_what_is_no_scheduler_file_is_told_in_a_line(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(content)
+    assert main(["status", str(file)]) == 1
+    told = capsys.readouterr().err
+    assert told.endswith(": expected a scheduler file, made by desdaemon cluster scheduler\n")
+    assert told.count("\n") == 1
+
+
 # Keys
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("", "openssl, which makes the keys: No such file or directory"),
+        ("echo one; echo two >&2; exit 3", "openssl, which makes the keys: status 3: two"),
+    ],
+)
+def test_keys_that_cannot_be_made_leave_no_folder(
+    program: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs, keys = tmp_path / "programs", tmp_path / "keys"
+    programs.mkdir()
+    if program:
+        (programs / "openssl").write_text(f"#!/bin/sh\n{program}\n")
+        (programs / "openssl").chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs))
+    assert main(["keys", str(keys)]) == 1
+    assert capsys.readouterr().err.endswith(f'keys": {why}\n')
+    assert not keys.exists()
+
+
+@pytest.mark.posix
+def test_a_folder_of_keys_that_cannot_be_made_is_told_by_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["keys", "/dev/null/keys"]) == 1
+    assert capsys.readouterr().err == 'desdaemon cluster keys: "/dev/null/keys": Not a directory\n'
 
 
 @pytest.mark.posix
