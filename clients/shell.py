@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.text import read_line
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, in_one_line, quoted
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.terminal import ElapsedTime, ProgressLine, paged
 
@@ -106,7 +106,7 @@ class Shell:
         return done
 
     def _text(self, line: str) -> bool:
-        shown = _Shown()
+        shown = _Shown(line)
         helps = read_line(line).name == "help"
         partials = "text.partials" in self.client.hello.features and not helps
         args = {"line": line, "partials": True} if partials else {"line": line}
@@ -129,11 +129,13 @@ class Shell:
     def _operation(self, line: str) -> bool:
         handle = self.client.start(*_operation_of(line))
         try:
-            for partial in handle:
-                self._tell("partial", partial)
-        except KeyboardInterrupt:
-            handle.cancel(keep=True)
-        try:
+            try:
+                with ElapsedTime(in_one_line(line)) as elapsed:
+                    for partial in handle:
+                        elapsed.pause()
+                        self._tell("partial", partial)
+            except KeyboardInterrupt:
+                handle.cancel(keep=True)
             self._tell("final", handle.result())
         except DaemonError as error:
             fields = {"code": error.code, "message": error.message}
@@ -207,7 +209,9 @@ class _Shown:
     partials may be lost.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, line: str) -> None:
+        """``line`` is the command."""
+        self._line = in_one_line(line)
         self._length = 0
 
     def write(self, start: int, text: str) -> None:
@@ -220,12 +224,20 @@ class _Shown:
             self._length = start + len(text)
 
     def follow(self, handle: Handle[Data, Data]) -> None:
-        """Write partials until there are no more; at a terminal with the progress in a line of its own."""
+        """Write partials until there are no more; at a terminal with the progress in a line of its own, or with the
+        seconds for as long as there is none.
+        """
         progress = ProgressLine()
         try:
-            for partial in handle:
-                progress.show(partial.get("progress", ""))
-                self.write(partial["at"], partial["out"])
+            with ExitStack() as counting:
+                elapsed = counting.enter_context(ElapsedTime(self._line))
+                for partial in handle:
+                    elapsed.pause()
+                    if not partial["out"].endswith("\n"):
+                        # A line of the command's own, or the progress, stands where the seconds would.
+                        counting.close()
+                    progress.show(partial.get("progress", ""))
+                    self.write(partial["at"], partial["out"])
         finally:
             progress.clear()
 

@@ -17,6 +17,7 @@ from desdaemon.clients.programs.open_book import OpenBook
 from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import logs, platform
+from desdaemon.protocol.system.terminal import ElapsedTime
 from desdaemon.protocol.version import __version__
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import RequestError
@@ -76,7 +77,9 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> None:
     for number in platform.ending_signals():
         platform.on_signal(loop, number, task.cancel)
     with suppress(asyncio.CancelledError):
-        async with await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key) as client:
+        with ElapsedTime("connecting"):
+            connected = await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key)
+        async with connected as client:
             server = Tools(client).server()
             try:
                 async with stdio_server(_lines(loop)) as (incoming, outgoing):  # type: ignore[arg-type]

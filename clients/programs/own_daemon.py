@@ -23,6 +23,7 @@ from desdaemon.dialogue.configuration import configuration_path, configure
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, platform
+from desdaemon.protocol.system.terminal import ElapsedTime
 from desdaemon.protocol.wire.connection import ConnectionFile
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def usual_book() -> str:
 def make_book(path: str) -> None:
     """Make a new book in the file ``path``, by another process. Raises `NoDaemon` if that fails."""
     lines = f'book new\nbook save "{path}"\nquit\n'
-    done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, encoding="utf-8")
+    with ElapsedTime("making the book"):
+        done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, encoding="utf-8")
     if not os.path.isfile(path):  # noqa: PTH113
         raise NoDaemon(f"--book {path}: it cannot be made: {done.stderr.strip()[-300:]}")
 
@@ -117,7 +119,8 @@ def own_daemon(options: Sequence[str] = ()) -> Iterator[ConnectionFile]:
             raise NoDaemon(f"{sys.executable}: {error.strerror}") from None
         try:
             try:
-                connection = started(process, Path(folder) / "connection.json", _START_S)
+                with ElapsedTime("starting a daemon"):
+                    connection = started(process, Path(folder) / "connection.json", _START_S)
             except NoDaemon as error:
                 raise NoDaemon(f"{error.message}: see its messages above") from None
             yield connection

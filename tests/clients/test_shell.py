@@ -194,6 +194,33 @@ def test_a_terminal_shows_the_progress_of_a_job(
     assert err == "\r\x1b[KBook deviate...round 1, search 3/9 done\r\x1b[K"
 
 
+@pytest.mark.parametrize("structured", [False, True])
+def test_a_terminal_shows_how_long_a_silent_command_takes(
+    structured: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent:
+        connections = 1
+        connected = True
+        hello = SimpleNamespace(features=("text.partials",))
+        warnings = ()
+
+        def start(self, op: str, args: dict[str, Any]) -> Silent:
+            return self
+
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            until(lambda: ": 0 s" in capsys.readouterr().err)
+            yield {"at": 0, "out": "half of a line"}
+            assert capsys.readouterr().err.endswith(logs.WIPED)
+
+        def result(self) -> dict[str, Any]:
+            return {"out": "half of a line\n", "err": ""}
+
+    watch(monkeypatch)
+    client: Any = Silent()
+    assert Shell(client, structured=structured).run(iter(["perft"])) == 0
+    assert capsys.readouterr().err in ("", logs.WIPED)
+
+
 def test_a_terminal_has_history_and_completion(daemon: PretendedDaemon, tmp_path: Path) -> None:
     for typed, wanted in ((b"hin\t3\nbook dev\t2 4\n\x04", ["hint 3", "book deviate 2 4"]), (b"\x1b[A\n\x04", [])):
         controller, terminal = pty.openpty()
