@@ -113,7 +113,11 @@ class Positions:
         try:
             async with asyncio.timeout(self._patience_s), self._turns:
                 client = await self._connected()
-                found = await client.request("analyze", {**values, **self._limits, "threads": 1})
+                limits = self._limits
+                if not self._searched and read_line(values).last.empties == 1:
+                    # The search of one ply is exact.
+                    limits = {"depth": 1}
+                found = await client.request("analyze", {**values, **limits, "threads": 1})
         except (TimeoutError, DaemonError):
             # Messages of the connection have names of files in them.
             raise Away("the engine does not answer now: try later") from None

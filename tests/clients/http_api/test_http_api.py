@@ -290,6 +290,14 @@ def test_a_finished_game_has_its_score_for_a_day(web: Web) -> None:
     assert headers["cache-control"] == "public, max-age=86400"
 
 
+@pytest.mark.parametrize(("side", "move"), [("X", "h8"), ("O", "pa")])
+def test_the_last_empty_square_is_no_search(web: Web, side: str, move: str) -> None:
+    status, headers, data = get(web, f"?board={quote('X' * 8 * 7 + 'XXXXXXO- ' + side)}")
+    assert status == 200
+    assert [(known["move"], known["exact"]) for known in data["moves"]] == [(move, True)]
+    assert headers["cache-control"] == "public, max-age=86400"
+
+
 def test_wrong_requests_get_one_error_in_json(web: Web) -> None:
     for query in ("?moves=a1", "?board=xx", "?move=f5", "?moves=f5&moves=f5", "?moves=%ff", "?multipv=x", "?%00=1"):
         assert refusal(web, query)[0] == 400, query
