@@ -1,8 +1,8 @@
 """The gateway as a web server: the page's files, the pages of a match, and a web socket for each tab.
 
 Each request is checked for its Host, then for its cookie or, without one, the token in its address; a web socket for
-its Origin and the page's token too. All of this runs on the event loop's thread; only this module imports Tornado.
-A satellite adds a `Part`.
+its Origin and the page's token too. All of this runs on the event loop's thread; only this module and `connections`
+import Tornado. A satellite adds a `Part`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders
-from tornado.iostream import StreamClosedError
-from tornado.netutil import bind_sockets
+from tornado.iostream import IOStream, StreamClosedError
 from tornado.web import Application, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
@@ -29,6 +27,7 @@ from desdaemon.clients.errors import DaemonError
 
 from .access import Place
 from .allowed import LARGEST_FRAME
+from .connections import BoundedServer
 from .outbox import Outbox
 from .page_files import page_files
 from .tab import Tab, Unwanted
@@ -109,7 +108,7 @@ class Gateway:
         self.match = os.path.realpath(match) if match else ""
         self._parts = parts
         self._key = key
-        self._server: HTTPServer | None = None
+        self._server: BoundedServer | None = None
         self.token = secrets.token_urlsafe(32)
         """For this token in the address a browser gets a cookie."""
         self.page_token = hmac.digest(key, b"page", "sha256").hex()
@@ -161,7 +160,7 @@ class Gateway:
         """Listen at addresses of this machine. Raises `OSError` if that fails at the first one; others that fail are
         left out.
         """
-        self._server = HTTPServer(
+        self._server = BoundedServer(
             self._application(),
             ssl_options=tls,
             max_header_size=_LARGEST_HEADER,
@@ -171,7 +170,7 @@ class Gateway:
         )
         for number, address in enumerate(addresses):
             try:
-                self._server.add_sockets(bind_sockets(self.place.port, address))
+                self._server.listen_at(self.place.port, address)
             except OSError:
                 if number == 0:
                     raise
@@ -189,6 +188,11 @@ class Gateway:
             await self._server.close_all_connections()
         for part in self._parts:
             await part.close()
+
+    def keep(self, stream: IOStream) -> None:
+        """Let the connection of a tab stay, whatever comes besides: `MOST_TABS` bounds them."""
+        if self._server:
+            self._server.keep(stream)
 
     async def reach(self, away: Callable[[str], None] = lambda code: None) -> AsyncClient:
         """Return a client of the daemon, however long that takes; ``away`` is told the code of each try that fails.
@@ -400,6 +404,8 @@ class _Socket(Guarded, WebSocketHandler):
     def open(self, *args: str, **kwargs: str) -> None:
         self.set_nodelay(True)
         self.gateway.tabs.add(self)
+        if self.ws_connection and self.ws_connection.stream:
+            self.gateway.keep(self.ws_connection.stream)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
 

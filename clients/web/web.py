@@ -114,6 +114,7 @@ async def _serve(
     async def connect(timeout_s: float) -> AsyncClient:
         return await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key, timeout_s=timeout_s)
 
+    platform.raise_open_files()
     with ElapsedTime("connecting"):
         await (await connect(5.0)).close()
     away = not _is_loopback(host)

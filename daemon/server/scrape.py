@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
@@ -19,6 +20,7 @@ from desdaemon.protocol.system import logs, platform
 _CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _MOST_CONNECTIONS = 32
 _PATIENCE_S = 10.0
+_PAUSE_S = 0.1
 
 
 class Scrape(ThreadingTCPServer):
@@ -47,6 +49,16 @@ class Scrape(ThreadingTCPServer):
     def start(self) -> None:
         """Answer requests from now on."""
         threading.Thread(target=self.serve_forever, name="metrics", daemon=True).start()
+
+    def get_request(self) -> Any:
+        """Accept a connection. Raises `OSError`, after a moment: without descriptors the next try would come at once,
+        and the next, without end.
+        """
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(_PAUSE_S)
+            raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection on a thread of its own, and end the oldest where too many are open."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from socketserver import TCPServer
 
 import pytest
 from served import Peer, Served, serving
@@ -66,6 +69,24 @@ def test_other_requests_are_refused(scraped: tuple[Served, int]) -> None:
     assert slow[0].recv(1) == b""
     for raw in slow:
         raw.close()
+
+
+def test_without_descriptors_the_next_try_comes_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def lacking(server: TCPServer) -> None:
+        tries.append(server)
+        raise OSError(errno.EMFILE, "")
+
+    monkeypatch.setattr(TCPServer, "get_request", lacking)
+    scrape = Scrape("127.0.0.1", 0, str)
+    scrape.start()
+    with socket.create_connection(("127.0.0.1", scrape.port), 30):
+        until(lambda: len(tries) > 0)
+        time.sleep(0.5)
+        assert len(tries) < 20
+    scrape.shutdown()
+    scrape.server_close()
 
 
 def test_the_page_is_for_this_machine_unless_told_otherwise() -> None:

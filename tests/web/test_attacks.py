@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from served import PATIENCE_S, PRETENDING, Peer, Served, serving
 from tornado.httpclient import HTTPClientError
@@ -22,6 +23,7 @@ from waits import until
 from web_gateway import Page, Web
 
 from desdaemon.clients.web.allowed import COMMANDS, operations
+from desdaemon.clients.web.connections import MOST_CONNECTIONS
 from desdaemon.clients.web.gateway import SECURITY_HEADERS
 from desdaemon.clients.web.page_files import page_files
 from desdaemon.protocol.wire.messages import OPERATIONS
@@ -453,3 +455,52 @@ def test_a_page_that_does_not_read_is_dropped(web: Web) -> None:
 
         until(send_until_closed)
     assert web.get("/")[0] == 200
+
+
+# Many connections
+
+
+def crowd(web: Web, count: int, stack: contextlib.ExitStack) -> None:
+    """Connections that say nothing."""
+    for _ in range(count):
+        stack.enter_context(socket.create_connection(("127.0.0.1", web.port), 30))
+
+
+@pytest.mark.posix
+def test_silent_connections_keep_nobody_out(web: Web) -> None:
+    with contextlib.ExitStack() as stack:
+        crowd(web, MOST_CONNECTIONS + 100, stack)
+        assert web.get("/")[0] == 200
+        assert psutil.Process(web.process.pid).num_fds() < MOST_CONNECTIONS + 100
+
+
+@pytest.mark.posix
+def test_a_tab_stays_in_a_crowd(web: Web) -> None:
+    async def talk(page: Page) -> None:
+        with contextlib.ExitStack() as stack:
+            crowd(web, MOST_CONNECTIONS + 100, stack)
+            await page.final("ping")
+
+    with_page(web, talk)
+
+
+@pytest.mark.posix
+def test_without_descriptors_the_oldest_connections_give_way(web: Web) -> None:
+    # Windows has no such module.
+    import resource
+
+    pid = web.process.pid
+    soft, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    opened = psutil.Process(pid).num_fds()
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (opened + 20, most))
+    try:
+        with contextlib.ExitStack() as stack:
+            crowd(web, 100, stack)
+            until(lambda: web.get("/")[0] == 200)
+            used = psutil.Process(pid).cpu_times()
+            time.sleep(1)
+            now = psutil.Process(pid).cpu_times()
+            assert now.user + now.system - used.user - used.system < 0.3
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, most))
+    assert "Traceback" not in web.errors.read_text()
