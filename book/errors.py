@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from desdaemon.protocol.errors import escaped
+
 
 class BookError(Exception):
     """The base of the book library's exceptions."""
@@ -12,6 +14,10 @@ class BookError(Exception):
     """Whether what was asked for is right, and the file of the book in use fails it."""
     bare = False
     """Whether the message names neither a file nor a command."""
+
+    def __init__(self, text: str = "") -> None:
+        # A file's name may have control characters.
+        super().__init__(escaped(text))
 
 
 class Unreadable(BookError):

@@ -160,7 +160,7 @@ def show_lines(book: Book, player: int, opponent: int, *, black: bool) -> list[s
 
 
 def _level_text(level: int) -> str:
-    return "hand" if level == HUMAN_LEVEL else str(level)
+    return "hand" if level == HUMAN_LEVEL else str(level) if level >= 0 else "none"
 
 
 _COLUMNS = " move   score  bounds      grade         lines  level"

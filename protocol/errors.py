@@ -23,7 +23,12 @@ where it lost a `MemoryError` of its own, as CPython 3.11's `compile` does.
 
 
 class BadInput(ValueError):
-    """Invalid input; the message is one line that quotes the input and says what was expected."""
+    """Invalid input; the message is one line that quotes the input and says what was expected. Control characters,
+    which a file's name may have, are escaped in it.
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(escaped(text))
 
 
 class Unfinished(BadInput):

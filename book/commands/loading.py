@@ -46,7 +46,7 @@ def run_new(run: BookCommandRun) -> Result:
 
 def run_enumerate(run: BookCommandRun) -> Result:
     plies = run.number("plies")
-    book = enumerate_book(plies, BookOptions(min_empties=60 - plies), run.progress)
+    book = enumerate_book(plies, BookOptions().at_depth(plies), run.progress)
     run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
     return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
 

@@ -192,8 +192,8 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
         ("book deviate 130", "relative"),
         ("book deviate 1 66", "absolute"),
         ("book deviate 1 2 3", "one too many"),
-        ("book fill 0", "1 to 61"),
-        ("book fill x", "1 to 61"),
+        ("book fill 0", "1 to 8"),
+        ("book fill 9", "1 to 8"),
         ("book learn 30 4 4", "leaf is missing"),
         ("book depth 62", "0 to 61"),
         ("book load /nowhere/b.book", str(Path("/nowhere/b.book"))),
@@ -237,6 +237,31 @@ def test_a_strange_name_of_a_file_is_one_line(
     told = dialogue.refused(f"book {command} {name}.txt")
     assert "internal" not in told
     assert "Errno" not in told
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("command", [command.name for command in NAMING])
+def test_control_characters_of_a_files_name_do_not_reach_a_terminal(
+    command: str, dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other, name = tmp_path / "other.txt", "a\x1b[31m\x9bb.txt"
+    dialogue.say("book new 1 4")
+    dialogue.say("book export other.txt")
+    for there in (False, True):
+        if there:
+            (tmp_path / name).write_bytes(other.read_bytes())
+        told = "".join(dialogue.both(f"book {command} {name}"))
+        assert told.replace("\n", "").isprintable(), told
+
+
+def test_an_enumerated_book_has_the_depth_that_was_asked_for_and_no_level(dialogue: BookDialogue) -> None:
+    for plies in (0, 3):
+        dialogue.say(f"book enumerate {plies} --discard")
+        told = dialogue.say("book info")
+        assert f"Depth: {plies}\n" in told
+        assert "Level none : " in told
+        assert "Level: none\n" in dialogue.say("book show")
 
 
 @pytest.mark.parametrize(

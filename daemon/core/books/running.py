@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from desdaemon.core.metrics import account_of
 from desdaemon.protocol.commands.book import BY_NAME, complete
 from desdaemon.protocol.commands.book_rows import BUDGET
-from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.errors import BadInput, Unfinished, escaped
 from desdaemon.protocol.othello.notation import board_text, parse_board
 from desdaemon.protocol.system import platform
 
@@ -126,7 +126,7 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
 
 def _carry_out(run: BookCommandRun) -> Result:
     """Run a command and add the fields that every result has: positions, added, changed, time_s. An empty ``text`` or
-    ``notes`` is left out.
+    ``notes`` is left out; control characters in them, which a file's name may have, are escaped.
 
     Raises `BadInput` for wrong input, `Unfinished` if the command was valid but its file failed, and any other
     exception of the handler.
@@ -153,6 +153,8 @@ def _carry_out(run: BookCommandRun) -> Result:
     result.setdefault("positions", len(book) if book is not None else 0)
     result.setdefault("added", earlier.positions + max(0, result["positions"] - positions))
     result.setdefault("changed", 0)
+    for name in ("text", "notes"):
+        result[name] = [escaped(line) for line in result.get(name, ())]
     result["time_s"] = round(earlier.time + time.perf_counter() - begun, 3)
     return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from desdaemon.core.search.loader import Abandoned
 from desdaemon.core.settings import SessionSettings
-from desdaemon.protocol.errors import BadInput, Unfinished
+from desdaemon.protocol.errors import BadInput, Unfinished, escaped
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
@@ -298,8 +298,8 @@ class Books:
         try:
             write_native(target, opened.book)
         except BookError as error:
-            return f"{name}: unsaved changes are lost: {error}"
-        return f"{name}: unsaved changes are kept in {target}"
+            return escaped(f"{name}: unsaved changes are lost: {error}")
+        return escaped(f"{name}: unsaved changes are kept in {target}")
 
     def target(self, path: Path) -> Path:
         """Return ``path`` if a command may write it. Raises `Forbidden` if it is one of the daemon's files or of a

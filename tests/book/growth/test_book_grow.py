@@ -78,7 +78,7 @@ def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) 
     if depth == empties:
         return LeafMargins(0, 0, True) if percent == 100 else LeafMargins(-endcut_error, endcut_error, False)
     bias = depth % 2 - empties % 2
-    return LeafMargins(-midgame_error - bias, midgame_error - bias, False)
+    return LeafMargins(min(0, -midgame_error - bias), max(0, midgame_error - bias), False)
 
 
 def expected(book: Book) -> dict[tuple[int, int], PositionEntry]:
@@ -140,11 +140,13 @@ def test_bounds_follow_parity() -> None:
 
 
 def test_margins_are_right_for_every_level_and_number_of_empties() -> None:
-    options = BookOptions(midgame_error=3, endcut_error=2)
-    margins = margins_of(options)
-    for level in range(NO_LEVEL, 128):
-        for empties in range(61):
-            assert tuple(margins[level - NO_LEVEL, empties]) == leaf_bound(level, empties, 3, 2)
+    for midgame_error, endcut_error in ((3, 2), (1, 1), (0, 0)):
+        margins = margins_of(BookOptions(midgame_error=midgame_error, endcut_error=endcut_error))
+        for level in range(NO_LEVEL, 128):
+            for empties in range(61):
+                lower, upper, exact = margins[level - NO_LEVEL, empties]
+                assert (lower, upper, exact) == leaf_bound(level, empties, midgame_error, endcut_error)
+                assert lower <= 0 <= upper, "a score lies within its bounds"
 
 
 @pytest.mark.compiled
@@ -350,6 +352,8 @@ def test_commands_from_outside_the_book_and_bad_settings_say_so() -> None:
         enhance(book, START, Worker(toy), 130, 0)
     with pytest.raises(OutOfRange, match="fill depth"):
         fill(book, Worker(toy), 0)
+    with pytest.raises(OutOfRange, match="fill depth"):
+        fill(book, Worker(toy), 9)
     with pytest.raises(OutOfRange, match="level"):
         deepen(book, Worker(toy), 61)
     with pytest.raises(OutOfRange, match="depth"):
