@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from desdaemon.core.paths import named
@@ -127,6 +128,7 @@ class Engine:
         position = board.position
         if position.over:
             return Score(rules.final_score(position.player, position.opponent), board.side)
+        self._expect_turn()
         with self._turn:
             return Score(self._searcher.evaluate(position.player, position.opponent), board.side)
 
@@ -151,6 +153,7 @@ class Engine:
         board = Board.of(board)
         how = {"level": level, "depth": depth, "selectivity": selectivity, "nodes": nodes, "time_s": time_s}
         limits, multipv, mask = self._asked(board, {**how, "multipv": multipv, "allow": allow})
+        self._expect_turn()
         with self._call() as call, self._turn:
             return self._search(self._searcher, board, limits, multipv, mask, None, call)
 
@@ -162,6 +165,7 @@ class Engine:
 
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
+        self._expect_turn()
         with self._call() as call:
 
             def search() -> Analysis:
@@ -173,8 +177,10 @@ class Engine:
     def iterate(self, board: Board | str, **how: Any) -> Iterator[Analysis]:
         """Yield the results of a search as it goes on: one for each move and depth that is finished, with the nodes and
         time of that iteration, and at last the result of `analyze`. ``how`` are arguments of `analyze`. Leaving the
-        loop ends the search; inside the loop another search of this engine would wait for that end.
+        loop ends the search; inside the loop `BadInput` is raised for another search or evaluation by this engine,
+        which would wait for that end, unless it is of `analyze_many` or `judge_game`.
         """
+        self._expect_turn()
         board = Board.of(board)
         limits, multipv, allow = self._asked(board, how)
         results: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
@@ -195,6 +201,7 @@ class Engine:
                 results.put((True, error))
 
         with self._call() as call:
+            _iterating.set(call)
             thread = threading.Thread(target=search, args=(call,), name="desdaemon search", daemon=True)
             thread.start()
             try:
@@ -426,6 +433,11 @@ class Engine:
         # A time of less than a millisecond is no leave to search for ever.
         return Limits(limits.depth, sure, nodes, math.ceil(1000 * time_s))
 
+    def _expect_turn(self) -> None:
+        """Raise `BadInput` inside a loop of `iterate`, whose search has its turn until the loop is left."""
+        if _iterating.get() in self._running:
+            raise BadInput("this engine searches for the loop of iterate that asks it: leave the loop, or ask another")
+
     def _begun(self) -> _Call:
         """Return a new call, which `stop` ends as long as it is in `_running`. Raises `BadInput` after `close`."""
         call = _Call()
@@ -465,6 +477,10 @@ class Engine:
         except ValueError as error:
             raise BadInput(str(error)) from None
         return _analysis(board, result.lines, result.nodes, result.time_ms, result.complete)
+
+
+_iterating: ContextVar[_Call | None] = ContextVar("iterating", default=None)
+"""The call of the last `Engine.iterate` in this thread or task; it has ended if the engine does not run it."""
 
 
 class _Call:
@@ -536,12 +552,14 @@ def _name(move: int) -> str:
 
 def _mask(board: Board, allow: Iterable[str] | None) -> int:
     """Return the squares of the moves in ``allow`` as a mask; all squares if ``allow`` is None or names no move but a
-    pass. Raises `BadInput` for an illegal move.
+    pass. Raises `BadInput` for an illegal move, and for no move where there is one.
     """
     if allow is None:
         return rules.FULL
-    mask = 0
-    for name in [allow] if isinstance(allow, str) else allow:
+    mask, names = 0, [allow] if isinstance(allow, str) else list(allow)
+    if not names and board.legal:
+        raise BadInput(f"allow names no move: expected some of {' '.join(board.legal)}")
+    for name in names:
         if _name(parse_move(name)) not in board.legal:
             raise BadInput(f"{name} is not legal: expected some of {' '.join(board.legal)}")
         mask |= 1 << parse_move(name) & rules.FULL

@@ -201,7 +201,12 @@ def run(first: Path, second: Path, plan: PairsPlan) -> None:
         how += f", balanced within {plan.balanced:g}"
     write_line(
         f"{first} against {second}, {how}, {result.pairs} pairs from {plan.plies}-ply openings (seed {plan.seed}): "
-        f"{100 * result.share:.1f} +- {100 * result.share_error:.1f} % "
+        f"{100 * result.share:.1f}{_error(f'{100 * result.share_error:.1f}')} % "
         f"(+{result.wins} ={result.draws} -{result.losses}), "
-        f"{result.discs:+.2f} +- {result.discs_error:.2f} discs a game"
+        f"{result.discs:+.2f}{_error(f'{result.discs_error:.2f}')} discs a game"
     )
+
+
+def _error(number: str) -> str:
+    """Return the text of a standard error after its mean: one pair has none."""
+    return f" +- {number}" if number != "nan" else ""

@@ -63,7 +63,14 @@ ANALYZE = (
     ),
     number("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
     number("selectivity", "73, 87, 95, 98, 99 or 100.", 73, 100, "percent", "the level's, or 100"),
-    number("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
+    number(
+        "nodes",
+        "Stop the search of each position about here; endgames that are begun are finished.",
+        1,
+        10**15,
+        "nodes",
+        "no limit",
+    ),
     number(
         "time_ms",
         "Stop the search of each position here; time in the queue does not count.",

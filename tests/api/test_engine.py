@@ -140,6 +140,26 @@ def test_leaving_an_iteration_ends_the_search(engine: Engine) -> None:
     assert engine.analyze(Board(), depth=2).complete
 
 
+@pytest.mark.timeout(120)
+def test_inside_an_iteration_what_would_wait_for_its_end_is_refused(engine: Engine) -> None:
+    for _ in engine.iterate(Board(), level=60):
+        for ask in (engine.analyze, engine.evaluate, engine.best_move, lambda board: next(engine.iterate(board))):
+            with pytest.raises(BadInput, match="leave the loop"):
+                ask("f5")
+        with pytest.raises(BadInput, match="leave the loop"):
+            asyncio.run(engine.analyze_async("f5"))
+        assert [found.complete for found in engine.analyze_many(["f5"], depth=2)] == [True]
+        break
+    assert engine.analyze("f5", depth=2).complete
+    assert [found.complete for found in engine.iterate("f5", depth=1)][-1]
+    assert engine.evaluate("f5").side == WHITE
+
+
+def test_a_finished_game_has_no_move_to_allow(engine: Engine) -> None:
+    over = Board(f"{'X' * 40}{'-' * 24} O")
+    assert engine.analyze(over, allow=over.legal).lines == ()
+
+
 def test_an_engine_answers_within_asyncio(engine: Engine) -> None:
     async def both() -> tuple[Analysis, Analysis]:
         return await asyncio.gather(*(engine.analyze_async(Board(line), depth=4) for line in ("f5", "f5d6")))
@@ -262,6 +282,7 @@ def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> No
         ({"time_s": -1}, "time_s -1: expected 0 to 1000000"),
         ({"multipv": 0}, "multipv 0: expected a whole number"),
         ({"allow": ["a1"]}, "a1 is not legal"),
+        ({"allow": []}, "allow names no move"),
     ],
 )
 def test_wrong_questions_are_refused(engine: Engine, how: dict[str, object], told: str) -> None:

@@ -508,6 +508,15 @@ def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch
 # ------------------------------------------------------------------------------------------------ matches
 
 
+def test_one_pair_has_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(match, "write_line", told.append)
+    for pairs, text in (([(2, 0)], ": 75.0 % (+1 =1 -0), +1.00 discs"), ([(2, 0)] * 2, ": 75.0 +- 0.0 % (+2 =2 -0)")):
+        monkeypatch.setattr(match, "compete", lambda *_, pairs=pairs: match.outcome(pairs))
+        match.run(SHIPPED, SHIPPED, match.PairsPlan(len(pairs), match.Limits(2)))
+        assert text in told[-1]
+
+
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):
     found = match.compete(SHIPPED, SHIPPED, match.PairsPlan(3, match.Limits(2), seed=5, workers=2))
     assert found.pairs == 3
