@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from desdaemon.clients.arguments import check_writable, print_text
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
-from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.errors import BadInput, escaped
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.platform import processors
 from desdaemon.protocol.system.terminal import StepProgress
@@ -63,12 +63,13 @@ def main(arguments: list[str]) -> int:
     asked = command_line().parse_args(arguments)
 
     from desdaemon.book.errors import BookError
-    from desdaemon.protocol.games.bases import replace_file
+    from desdaemon.protocol.games.bases import expect_other_files, replace_file
 
     from .account import data, report
 
     try:
         check_writable("--json", asked.json)
+        expect_other_files({"--json": asked.json}, (asked.first, asked.second, asked.openings))
         found, signal = _judged(asked)
         about = {name: getattr(asked, name) for name in ("first", "second", "level", "randomness", "seed")}
         account = data(found, {**about, "openings": asked.openings or None, "stopped": bool(signal)})
@@ -104,8 +105,10 @@ def _judged(asked: Namespace) -> tuple[Account, int]:
     from .account import Account
 
     texts = asked.first, asked.second
-    short = Path(asked.first).name, Path(asked.second).name
-    found = Account(short if short[0] != short[1] else texts, [], [], ([], []))
+    names = [escaped(Path(text).name) for text in texts]
+    if names[0] == names[1]:
+        names = [escaped(text) for text in texts]
+    found = Account((names[0], names[1]), [], [], ([], []))
     searches = Searches()
     worker = Worker(searches, threads=asked.threads, halt=searches.stop)
     with ExitStack() as ends, StoppedBySignals(searches.stop) as signals, suppress(WorkCancelled):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.commands.options import BUILTIN_BOOK
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import StepProgress
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         logs.message(f"{quoted(str(error.filename or asked.folder))}: {error.strerror}", level="error")
         return 1
     sys.stdout.write(
-        f"{asked.folder}: {plural(site.positions, 'position')} in {plural(site.files, 'file')}, "
+        f"{escaped(asked.folder)}: {plural(site.positions, 'position')} in {plural(site.files, 'file')}, "
         f"{site.bytes / 1e6:.1f} MB, {time.perf_counter() - begun:.1f} s\n"
     )
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.system.files import replace, tidy
 
@@ -74,13 +75,13 @@ def write(book: Book, folder: Path, title: str, progress: ProgressCallback = no_
         replace(positions / f"{place}.js", content)
         size += len(content)
         progress("pages", int(ends[place]), len(book))
-    page = _PAGE.read_text(encoding="utf-8").replace("@TITLE@", html.escape(title)).replace("@FILES@", str(files))
-    page = page.replace("@POSITIONS@", f"{len(book):,}")
-    replace(folder / "index.html", page.encode())
+    texts = {"TITLE": html.escape(escaped(title)), "FILES": str(files), "POSITIONS": f"{len(book):,}"}
+    page = re.sub("@([A-Z]+)@", lambda name: texts[name[1]], _PAGE.read_text(encoding="utf-8")).encode()
+    replace(folder / "index.html", page)
     for left in positions.iterdir():
         if int(left.stem) >= files:
             left.unlink()
-    return Site(len(book), files + 1, size + len(page.encode()))
+    return Site(len(book), files + 1, size + len(page))
 
 
 def _check(folder: Path, positions: Path) -> None:

@@ -158,6 +158,25 @@ def test_games_begin_at_the_positions_of_a_file(files: tuple[str, str], tmp_path
 
 
 @pytest.mark.posix
+@pytest.mark.posix
+def test_names_are_one_line_and_what_is_read_is_not_written_over(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book, openings = tmp_path / "a\x1b[31m\n\udcff.book", tmp_path / "openings.txt"
+    book.write_bytes(Path(files[0]).read_bytes())
+    openings.write_text("f5d6\n", encoding="utf-8")
+    asked = [str(book), files[1], "--pairs", "1", "--level", "1", "--openings", str(openings)]
+    assert main(asked) == 0
+    told = capsys.readouterr().out
+    assert told.replace("\n", "").isprintable()
+    assert "a\\x1b[31m\\n\\udcff.book" in told
+    before = [path.read_bytes() for path in (book, openings)]
+    for path in (book, openings):
+        assert main([*asked, "--json", str(path)]) == 1
+        assert "expected another file" in capsys.readouterr().err
+    assert [path.read_bytes() for path in (book, openings)] == before
+
+
 def test_a_signal_ends_with_what_was_found(
     files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,13 @@ def test_the_title_is_text_and_nothing_is_loaded_from_elsewhere(book: Book, tmp_
     assert "//" not in page.replace("// ", "")
 
 
+def test_a_title_is_shown_as_it_is_whatever_it_has(book: Book, tmp_path: Path) -> None:
+    pages.write(book, tmp_path, "@FILES@ of \udcff\x1b @POSITIONS@ @TITLE@")
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<title>@FILES@ of \\udcff\\x1b @POSITIONS@ @TITLE@</title>" in page
+    assert f"<p>{len(book)} positions" in page
+
+
 def test_a_site_takes_the_place_of_an_earlier_one(book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(pages, "PER_FILE", 8)
