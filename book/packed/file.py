@@ -99,7 +99,7 @@ class PackedFile:
     def __init__(self, path: Path) -> None:
         """Map the file, and check its header and its directory. Raises `Unreadable`."""
         self.path = path
-        self._written = False
+        self._written = self._told = False
         try:
             with files.open_regular(path) as stream:
                 # It stays open, to see whether another program writes to it.
@@ -154,7 +154,13 @@ class PackedFile:
             return
         self._written = True
         self._states[:] = layout.DAMAGED
-        message(str(self.damage), level="error", event="book")
+        self.tell()
+
+    def tell(self) -> None:
+        """Say once that the file is damaged, if it is: its positions are then not found, as if they were not in it."""
+        if not self._told and (damage := self.damage) is not None:
+            self._told = True
+            message(str(damage), level="error", event="book")
 
     @property
     def damage(self) -> Damaged | None:
@@ -180,6 +186,7 @@ class PackedFile:
             self.watch()
             part = keys[start : start + _BATCH]
             kernels().packed_find_many(self.at, address(part), len(part), address(rows[start:]))
+        self.tell()
         return rows
 
     def record(self, row: int) -> Records:

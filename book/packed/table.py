@@ -91,7 +91,11 @@ class PackedTable(BookTable):
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:
             row = int(self._kernels.find_row(self._context_at, words[0], words[1]))
-            return row if row >= 0 else int(self._kernels.packed_find(self.file.at, words[0], words[1], 0))
+            if row < 0:
+                row = int(self._kernels.packed_find(self.file.at, words[0], words[1], 0))
+        if row < 0:
+            self.file.tell()
+        return row
 
     def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
         self.file.watch()

@@ -226,6 +226,21 @@ def test_every_damaged_byte_is_refused_or_not_used(made: tuple[Book, Path], tmp_
         assert used(bad, keys, entries), at
 
 
+def test_positions_of_a_damaged_page_are_not_said_to_be_missing_without_a_word(
+    made: tuple[Book, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book, path = made
+    data = bytearray(path.read_bytes())
+    data[PAGE + 100] ^= 1
+    bad = tmp_path / "bad.packed"
+    bad.write_bytes(data)
+    found = registry.open_any(bad).book
+    assert capsys.readouterr().err == ""
+    lost = [entry[:2] for entry in without_paths(book) if found.entry(*entry[:2]) is None]
+    assert lost
+    assert capsys.readouterr().err.count("page 0 is damaged: nothing of it is used") == 1
+
+
 def test_no_content_of_a_page_does_harm(made: tuple[Book, Path], tmp_path: Path) -> None:
     """Pages of any bytes, all checksums right: they are refused, or read as what they say."""
     book, path = made
