@@ -129,7 +129,8 @@ def run_save(run: BookCommandRun) -> Result:
         if opened.store is not None:
             opened.store.keep(book)
         books.use(opened, path)
-    elif store is None:
+        return {"notes": [*saved.notes, *opened.notes], "text": text}
+    if store is None:
         books.use(opened._replace(refusal=""), path)
     return {"notes": saved.notes, "text": text}
 

@@ -171,5 +171,5 @@ def test_broken_files_change_nothing(tmp_path: Path) -> None:
     file.write_bytes(b"(;GM[2];B[fe];W[\xff\xfe])")
     assert "game.sgf" in Dialogue().refused(f"load {file}")
     (tmp_path / "folder.txt").mkdir()
-    assert "regular file" in Dialogue().refused(f"load {tmp_path / 'folder.txt'}")
+    assert "Is a directory" in Dialogue().refused(f"load {tmp_path / 'folder.txt'}")
     assert "regular file" in Dialogue().refused(f"save {tmp_path / 'folder.txt'}")
