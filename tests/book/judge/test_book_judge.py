@@ -158,7 +158,6 @@ def test_games_begin_at_the_positions_of_a_file(files: tuple[str, str], tmp_path
 
 
 @pytest.mark.posix
-@pytest.mark.posix
 def test_names_are_one_line_and_what_is_read_is_not_written_over(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,6 +176,7 @@ def test_names_are_one_line_and_what_is_read_is_not_written_over(
     assert [path.read_bytes() for path in (book, openings)] == before
 
 
+@pytest.mark.posix
 def test_a_signal_ends_with_what_was_found(
     files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
