@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
-from tornado.web import Application, RequestHandler
+from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from desdaemon.clients.asynchronous import AsyncClient
@@ -261,6 +261,11 @@ class Guarded(RequestHandler):
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(text)
+
+    def log_exception(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Log errors of ours, and not the requests of others, who would fill the log."""
+        if not isinstance(error, HTTPError):
+            super().log_exception(kind, error, trace)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send the status as a line without details."""

@@ -221,6 +221,13 @@ def test_paths_lead_to_no_other_file(web: Web) -> None:
     assert web.get("http://evil.example/")[0] in (400, 404)
 
 
+def test_requests_of_others_write_nothing_into_the_log(web: Web) -> None:
+    before = web.errors.read_text()
+    for query in ("?token=%ff", "?token=%ed%a0%80"):
+        assert web.get(f"/{query}")[0] == 400
+    assert web.errors.read_text() == before
+
+
 def test_oversized_heads_and_half_requests_end(web: Web) -> None:
     with socket.create_connection(("127.0.0.1", web.port), timeout=60) as raw:
         raw.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 100_000)
