@@ -116,9 +116,9 @@ class AsyncHandle(Generic[P, F]):
         """Process a reply of the daemon: store a partial, end the request with a final, an error or an unreadable
         reply. Returns whether the request is done.
         """
-        self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")
         try:
+            self.warnings += map(str, reply.get("warnings") or ())
             if reply.get("type") == "error":
                 failure = from_reply(reply.get("error"))
                 if isinstance(data, dict):
@@ -131,7 +131,7 @@ class AsyncHandle(Generic[P, F]):
                 if partial is not None:
                     self._partials.append(partial)
                     self._changed.set()
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             self.fail(DaemonError("internal", f"the reply to {self.op} cannot be understood: {error!r}"))
         return self.done
 

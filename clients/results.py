@@ -94,6 +94,8 @@ def _of(kind: type[T], data: Data, /, **changed: Any) -> T:
 
 def hello(data: Data) -> Hello:
     """Read the final of `hello`."""
+    if not isinstance(data["limits"].get("in_flight", 0), int):
+        raise TypeError("in_flight")
     return _of(Hello, data, ops=tuple(data["ops"]), features=tuple(data["features"]))
 
 

@@ -233,11 +233,14 @@ class _Shown:
                 elapsed = counting.enter_context(ElapsedTime(self._line))
                 for partial in handle:
                     elapsed.pause()
-                    if not partial["out"].endswith("\n"):
+                    at, out = partial.get("at"), partial.get("out")
+                    if not isinstance(at, int) or not isinstance(out, str):
+                        continue
+                    if not out.endswith("\n"):
                         # A line of the command's own, or the progress, stands where the seconds would.
                         counting.close()
-                    progress.show(partial.get("progress", ""))
-                    self.write(partial["at"], partial["out"])
+                    progress.show(str(partial.get("progress", "")))
+                    self.write(at, out)
         finally:
             progress.clear()
 

@@ -130,6 +130,21 @@ def test_a_reply_that_makes_no_sense_is_an_error_not_a_wait(daemon: PretendedDae
     assert client.ping() >= 0
 
 
+def test_warnings_that_make_no_sense_are_an_error_not_a_wait(daemon: PretendedDaemon, client: Client) -> None:
+    handle = client.start("legal")
+    until(lambda: bool(daemon.held))
+    daemon.reply(daemon.held[0], "final", data={}, warnings=5)
+    with pytest.raises(DaemonError, match="cannot be understood"):
+        handle.result(10)
+
+
+@pytest.mark.parametrize("limits", [{"in_flight": "8"}, {"in_flight": None}, 3, None])
+def test_a_greeting_that_makes_no_sense_is_told(daemon: PretendedDaemon, endpoint: str, limits: object) -> None:
+    daemon.answers["hello"] = lambda request: {**daemon.hello(request), "limits": limits}
+    with pytest.raises(DaemonError, match="the reply to hello cannot be understood"):
+        Client.connect(endpoint, timeout_s=10)
+
+
 def test_unsendable_arguments_are_refused_before_sending(client: Client) -> None:
     for args, code in (({"x": object()}, "bad_request"), ({"x": "y" * (1 << 20)}, "too_large")):
         with pytest.raises(DaemonError) as caught:

@@ -167,6 +167,19 @@ def test_what_a_line_prints_is_shown_at_once(daemon: PretendedDaemon) -> None:
         assert process.returncode == 0
 
 
+def test_partials_that_make_no_sense_are_left_out(daemon: PretendedDaemon) -> None:
+    del daemon.answers["text"]
+    with subprocess.Popen(
+        [sys.executable, SCRIPT, "shell", "-c", "hint"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until(lambda: bool(daemon.held))
+        for data in ({}, {"at": "x", "out": "y"}, {"at": 0, "out": 1}, {"at": 0, "out": "one\n", "progress": 1}):
+            daemon.reply(daemon.held[0], "partial", data=data)
+        daemon.final(daemon.held[0], {"out": "one\ntwo\n", "err": ""})
+        assert process.communicate(timeout=30) == ("one\ntwo\n", "")
+        assert process.returncode == 0
+
+
 def test_a_terminal_shows_the_progress_of_a_job(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
