@@ -40,7 +40,8 @@ NO_GAMES: Games = np.empty(0, GAME)
 
 def identity(start: tuple[int, int], moves: bytes, about: str) -> bytes:
     """Return a digest that identifies a game by its start, its moves, and ``about``, such as its players' names."""
-    return hashlib.blake2b(struct.pack("<QQ", *start) + moves + _END + about.encode(), digest_size=16).digest()
+    told = about.encode(errors="backslashreplace")
+    return hashlib.blake2b(struct.pack("<QQ", *start) + moves + _END + told, digest_size=16).digest()
 
 
 def squares(moves: bytes) -> bytes:
@@ -97,7 +98,8 @@ def results_merged(keys: Records, results: Records) -> Games:
 
 def source_name(source: str) -> bytes:
     """Return a source's name as `GAME` has it: of a long name only the last 32 bytes."""
-    return source.encode()[-_LONGEST_SOURCE:]
+    # A file's name need not be UTF-8.
+    return source.encode(errors="backslashreplace")[-_LONGEST_SOURCE:]
 
 
 COUNTS_WITHOUT_GAMES: Games = unpacked(packed(bytes(16), (0, 0), b"", 0, "", learned=False))

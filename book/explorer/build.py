@@ -17,6 +17,7 @@ from desdaemon.clients.gamefiles import wthor, wthor_bases
 from desdaemon.protocol.errors import BadInput, Complaints, quoted
 from desdaemon.protocol.games import bases
 from desdaemon.protocol.games.contents import content_of
+from desdaemon.protocol.games.records import plain_name
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.spelling import plural
@@ -160,7 +161,7 @@ class _Reader:
     def _number(self, name: str) -> int:
         if len(self.names) == MOST_NAMES:
             raise _Full(f"an index has at most {MOST_NAMES:,} names of players, events and files: make several")
-        return self.names.setdefault(" ".join(name.split())[:LONGEST_NAME], len(self.names))
+        return self.names.setdefault(plain_name(" ".join(name.split()))[:LONGEST_NAME], len(self.names))
 
     def arrays(self) -> tuple[npt.NDArray[Any], tuple[Any, Any, Any], npt.NDArray[np.uint8], npt.NDArray[Any]]:
         """Return the records of the games, a triple of arrays (players, opponents, white), the squares, and the games'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from desdaemon.core.paths import made_folder
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, escaped, quoted
 from desdaemon.protocol.spelling import plural
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import StepProgress
@@ -60,5 +60,6 @@ def main(arguments: list[str]) -> int:
         return 0
     bad = f" ({plural(account.bad, 'game')} left out)" if account.bad else ""
     counts = f"{plural(account.games, 'game')} of {plural(account.files, 'file')}{bad}"
-    sys.stdout.write(f"{counts}: {plural(account.positions, 'position')} in {target}, {cpu_s:.1f} s\n")
+    made = f"{plural(account.positions, 'position')} in {escaped(target)}"
+    sys.stdout.write(f"{counts}: {made}, {cpu_s:.1f} s of processor time\n")
     return 0

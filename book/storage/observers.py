@@ -36,7 +36,7 @@ def packed_command(command: GivenCommand) -> bytes:
     """Return the payload of the journal's entry for a command."""
     line, client = (text.replace("\n", " ") for text in command[:2])
     numbers = " ".join(map(str, (*command.root, command.positions, command.games)))
-    return f"{line}\n{client}\n{command.started!r}\n{numbers}".encode()
+    return f"{line}\n{client}\n{command.started!r}\n{numbers}".encode(errors="backslashreplace")
 
 
 def unpacked_command(payload: bytes) -> GivenCommand:

@@ -276,7 +276,7 @@ def serve(settings: SessionSettings, options: ServeOptions) -> int:
     for option in OPTIONS:
         file = settings.text(option) if option.kind == "path" and not option.idle else ""
         if file not in ("", BUILTIN_BOOK):
-            setattr(settings, option.key, os.path.abspath(file))  # noqa: PTH100
+            settings.set(option, f'"{os.path.abspath(file)}"')  # noqa: PTH100
     try:
         _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))

@@ -72,6 +72,30 @@ def test_a_file_added_twice_counts_once(dialogue: BookDialogue, tmp_path: Path) 
     assert "Games counted: 3 of games.txt" in dialogue.say("book info")
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("kind", ["book", "overlay"])
+def test_games_of_a_file_whose_name_is_no_text_are_counted_and_taken_back(
+    kind: str, dialogue: BookDialogue, tmp_path: Path
+) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    (games / "a\udcff.txt").write_text("".join(referee.name(move) for move in squares(0)) + "\n")
+    dialogue.say("book new 1 6")
+    dialogue.say(f"book save {tmp_path / 'b.book'}")
+    if kind == "overlay":
+        dialogue.say(f"book load {tmp_path / 'b.book'} --overlay {tmp_path / 'over'}")
+    before = results(dialogue.book)
+    assert "1 game counted" in dialogue.say(f"book add {games}")
+    assert "1 of a\\udcff.txt" in dialogue.say("book info")
+    assert "1 game taken back" in dialogue.say("book uncount a\\udcff.txt")
+    dialogue.say("book undo")
+    dialogue.say("book undo")
+    assert results(dialogue.book) == before
+    # As a client of the wire may name it.
+    assert "1 game counted" in dialogue.say(f"book add {games / 'a'}\udcff.txt")
+    assert "is taken back" in dialogue.say("book undo")
+
+
 @pytest.mark.needs("book.reports")
 def test_a_copy_and_its_origin_share_games(dialogue: BookDialogue, tmp_path: Path) -> None:
     origin, copy = tmp_path / "origin.book", tmp_path / "copy.book"

@@ -313,6 +313,15 @@ def test_an_empty_game_counts_nowhere(tmp_path: Path) -> None:
     assert [move.games for move in made.look_up(*START[:2]).moves] == [1]
 
 
+@pytest.mark.posix
+def test_a_file_whose_name_is_no_text_is_indexed(tmp_path: Path) -> None:
+    path = tmp_path / "a\udcff\x1b.txt"
+    path.write_text("f5d6c3\n")
+    made = made_of([path], tmp_path)
+    assert len(made.games) == 1
+    assert made.name(int(made.games["file"][0])) == "a\\udcff\\x1b.txt"
+
+
 def test_the_index_counts_complaints(tmp_path: Path) -> None:
     wrong = tmp_path / "games.txt"
     wrong.write_text("f5d6c3\n" + "f5f5\n" * 1234)
