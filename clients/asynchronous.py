@@ -359,10 +359,13 @@ class AsyncClient:
             for topic in topics or ("",):
                 socket.subscribe(topic)
             while True:
-                topic_frame, body = await socket.recv_multipart()
-                topic = topic_frame.decode()
+                frames = await socket.recv_multipart()
+                try:
+                    topic, data = frames[0].decode(), codec.decode(frames[-1])
+                except ValueError:
+                    continue
                 if not topics or topic in topics:
-                    yield topic, codec.decode(body)
+                    yield topic, data
         finally:
             socket.close(linger=0)
 

@@ -18,6 +18,7 @@ from waits import until
 from desdaemon.clients import AsyncClient, Cancelled, Client, ConnectionLost, DaemonError, NoDaemon, TimedOut, connect
 from desdaemon.clients.connection import DaemonAddress, equip
 from desdaemon.clients.results import Analysed, AnalysedMove, BookPosition, JobProgress
+from desdaemon.protocol.wire import codec
 
 MOVE = {
     "move": "f5",
@@ -143,6 +144,29 @@ def test_a_greeting_that_makes_no_sense_is_told(daemon: PretendedDaemon, endpoin
     daemon.answers["hello"] = lambda request: {**daemon.hello(request), "limits": limits}
     with pytest.raises(DaemonError, match="the reply to hello cannot be understood"):
         Client.connect(endpoint, timeout_s=10)
+
+
+def test_events_that_make_no_sense_are_left_out(daemon: PretendedDaemon, endpoint: str) -> None:
+    publisher = zmq.Context.instance().socket(zmq.PUB)
+    publisher.linger = 0
+    publisher.bind(f"{endpoint}-events")
+    body = codec.encode({"job": 1})
+
+    async def work() -> None:
+        async with await AsyncClient.connect(endpoint) as client:
+            events = client.events()
+            heard = asyncio.ensure_future(anext(events))
+            while not heard.done():
+                for frames in ([b"book"], [b"\xff", body], [b"book", b"\xff"], [b"book", body]):
+                    publisher.send_multipart(frames)
+                await asyncio.sleep(0.05)
+            assert await heard == ("book", {"job": 1})
+            await events.aclose()
+
+    try:
+        run(work())
+    finally:
+        publisher.close()
 
 
 def test_unsendable_arguments_are_refused_before_sending(client: Client) -> None:
