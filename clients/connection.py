@@ -13,7 +13,7 @@ import zmq
 from zmq.utils.monitor import parse_monitor_message
 
 from desdaemon.protocol.errors import BadInput, lacking, quoted
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path, events_endpoint, read_connection
 from desdaemon.protocol.wire.constants import ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES, UNACKNOWLEDGED_MS
 
@@ -23,6 +23,7 @@ CONNECTED, LOST = "connected", "lost"
 
 _KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _Z85_LENGTH = 40
+_LARGEST_KEY = 65_536
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
 _POLL_S = 0.02
@@ -99,7 +100,8 @@ def started(process: subprocess.Popen[bytes], path: Path, seconds: float) -> Con
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
     try:
         status = path.stat()
-        text = path.read_text(encoding="utf-8", errors="replace")
+        with files.open_regular(path) as file:
+            text = file.read(_LARGEST_KEY).decode(errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}") from None
     fields = dict(_KEY_LINE.findall(text))

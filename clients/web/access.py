@@ -57,8 +57,11 @@ def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
             return secrets.token_bytes(_KEY_BYTES)
         if renew:
             path.unlink(missing_ok=True)
-        elif path.exists() and len(old_key := path.read_bytes()) == _KEY_BYTES:
-            return old_key
+        elif path.exists():
+            with files.open_regular(path) as file:
+                old_key = file.read(_KEY_BYTES + 1)
+            if len(old_key) == _KEY_BYTES:
+                return old_key
         key = secrets.token_bytes(_KEY_BYTES)
         files.replace(path, key, mode=files.PRIVATE)
         return key

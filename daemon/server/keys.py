@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.core.paths import keys_folder, private_folder
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.rows import ADMIN, READER
 from desdaemon.protocol.system import files, logs, platform
 from desdaemon.protocol.wire.messages import ROLES
@@ -32,6 +32,7 @@ desdaemon keys revoke NAME [--keys FOLDER]
 """
 
 _ALLOWED = "allowed"
+_LARGEST = 1 << 20
 _SERVER = "server.key"
 LOCAL = "local"
 """Name of the key for this user's own programs, on systems without ipc sockets."""
@@ -65,7 +66,7 @@ class KeyStore:
 
     def allowed(self) -> dict[str, AllowedKey]:
         """Return the allowed clients by public key; {} without a file. It is the same dictionary until the file has
-        changed and was read again. Raises `BadInput` if others can write the file or it has a wrong line.
+        changed and was read again. Raises `BadInput` if it cannot be read, others can write it or it has a wrong line.
         """
         path = self.folder / _ALLOWED
         try:
@@ -74,6 +75,8 @@ class KeyStore:
             if self._stamp:
                 self._stamp, self._allowed = None, {}
             return self._allowed
+        except OSError as error:
+            raise BadInput(f"{path}: {error.strerror}") from None
         if platform.open_to_others(status, 0o022):
             raise BadInput(f"{path}: others can change who may connect: chmod go-w it")
         stamp = (status.st_mtime_ns, status.st_ino)
@@ -93,7 +96,7 @@ class KeyStore:
             _write_secret(path, f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n')
         if platform.open_to_others(path.stat(), 0o077):
             raise BadInput(f"{path}: others can read this secret key: chmod 600 it, or remove it for a new one")
-        fields = dict(_FIELD.findall(path.read_text(encoding="utf-8", errors="replace")))
+        fields = dict(_FIELD.findall(_text_of(path)))
         public, secret = fields.get("public-key", ""), fields.get("secret-key", "")
         if not _is_key(public) or not _is_key(secret):
             raise BadInput(f"{path}: expected a file with public-key and secret-key, 40 characters of Z85 each")
@@ -197,9 +200,21 @@ def _write_secret(path: Path, text: str) -> None:
         raise BadInput(f"{path}: {error.strerror}") from None
 
 
+def _text_of(path: Path) -> str:
+    """Return the text of a file. Raises `BadInput` if it cannot be read, is no regular file or too large."""
+    try:
+        with files.open_regular(path) as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: {lacking(error) or error.strerror}") from None
+    if len(data) > _LARGEST:
+        raise BadInput(f"{path}: expected at most {_LARGEST} bytes")
+    return data.decode("utf-8-sig", "replace")
+
+
 def _read_allowed(path: Path) -> dict[str, AllowedKey]:
     allowed: dict[str, AllowedKey] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
         words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
         if not words:
             continue

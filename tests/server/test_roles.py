@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -308,3 +310,19 @@ def test_no_text_command_leaves_the_data_folder(locked: Served) -> None:
                 assert "c4e3f5b4" not in (data["out"] + data["err"]).lower(), (word, name, data)
         admin.final("text", {"line": "book load kept.book --discard"})
     assert state_outside(locked) == before
+
+
+@pytest.mark.posix
+def test_a_list_of_keys_that_became_a_pipe_or_a_folder_keeps_no_daemon_from_its_work(tmp_path: Path) -> None:
+    folder = tmp_path / "keys"
+    keys(folder, "new", "anna")
+    with serving(tmp_path / "daemon", "--bind", "tcp://127.0.0.1:0", "--keys", str(folder)) as served:
+        for make in (os.mkfifo, os.mkdir):
+            (folder / "allowed").rename(folder / "kept")
+            make(folder / "allowed", 0o700)
+            time.sleep(0.5)
+            with Peer(served.ipc) as peer:
+                assert peer.final("ping") == {}
+            (folder / "allowed").unlink() if make is os.mkfifo else (folder / "allowed").rmdir()
+            (folder / "kept").rename(folder / "allowed")
+        assert "mistake" not in served.log.read_text()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import zlib
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from types import SimpleNamespace
@@ -419,6 +420,43 @@ def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> No
     (tmp_path / "allowed").chmod(0o600)
     with pytest.raises(BadInput, match="line 1"):
         keys.allowed()
+
+
+def _folder(path: Path) -> None:
+    path.mkdir(0o700)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _large(path: Path) -> None:
+    path.write_bytes(b"#" * (1 << 21))
+    path.chmod(0o600)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("make", [_folder, _pipe, _large, _endless])
+def test_what_is_no_list_of_keys_and_no_key_is_refused_and_not_waited_for(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    keys = KeyStore(str(tmp_path))
+    client = keys.new("anna", "admin")
+    for name in ("allowed", "server.key"):
+        (tmp_path / name).unlink()
+        make(tmp_path / name)
+    with pytest.raises(BadInput, match="allowed"):
+        keys.allowed()
+    with pytest.raises(BadInput, match=r"server\.key"):
+        keys.server()
+    client.unlink()
+    make(client)
+    with pytest.raises(DaemonError, match=r"anna\.key"):
+        connect("tcp://127.0.0.1:1", key=client)
 
 
 # --- folders, log, notices
