@@ -67,6 +67,8 @@ JOBS_S = 2.5
 
 SAVE_S = 300.0
 STATUS_S = 2.0
+_FILES_A_CLIENT = 4
+"""Open files for each client: its connection, one for events over ipc, one over TCP, and one for the daemon's work."""
 _SWITCH_S = 0.0001
 """Switch interval of the interpreter, seconds.
 
@@ -337,8 +339,8 @@ def _opened(
     folder, a key or an endpoint cannot be used, or another daemon holds the runtime folder.
     """
     sys.setswitchinterval(_SWITCH_S)
-    # Each client needs a descriptor.
-    platform.raise_open_files()
+    most = platform.raise_open_files() // _FILES_A_CLIENT
+    options = options._replace(limits=options.limits._replace(clients=max(1, min(options.limits.clients, most))))
     spare_memory()
     made_folder(options.data_folder)
     server = DaemonServer(settings, options, log, scheduler, books)

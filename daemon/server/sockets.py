@@ -76,8 +76,9 @@ class Sockets:
         health.loop_busy = lambda: self.poller.woke > 0
         self._connections: set[ServedConnection] = set()
         """All connections that are not closed."""
-        self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
-        """For each acceptor its connections for events whose handshake is over."""
+        self._subscribers: list[dict[ServedConnection, None]] = [{} for _ in acceptors]
+        """For each acceptor its connections for events whose handshake is over, the oldest first."""
+        self._most_subscribers = operations.limits.clients
         self._order: ReadingOrder[ServedConnection] = ReadingOrder(time.perf_counter)
         self._dirty: dict[ServedConnection, None] = {}
         """Connections that may have something to send now, in a dict for its order."""
@@ -270,7 +271,7 @@ class Sockets:
         self._connections.discard(connection)
         self._order.discard(connection)
         self._newcomers.leave(connection)
-        self._subscribers[self._acceptors.index(connection.acceptor)].discard(connection)
+        self._subscribers[self._acceptors.index(connection.acceptor)].pop(connection, None)
         self._dirty.pop(connection, None)
         self._holding.pop(connection, None)
         self._held -= connection.held
@@ -343,7 +344,11 @@ class Sockets:
             self.peers.joined(connection, time.monotonic())
         else:
             connection.outbox = SendQueue(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self._events)
-            self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
+            subscribers = self._subscribers[self._acceptors.index(connection.acceptor)]
+            if len(subscribers) >= self._most_subscribers:
+                self._health.count("clients forgotten")
+                self._close(next(iter(subscribers)))
+            subscribers[connection] = None
         if connection.broken and self._has_nothing_to_do(connection):
             self._close(connection)
 

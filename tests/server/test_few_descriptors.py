@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from raw_zmtp import RawPeer
 from served import PATIENCE_S, Peer, serving
 
 pytestmark = pytest.mark.posix
@@ -34,6 +36,20 @@ def test_an_operation_that_finds_no_descriptor_is_refused_until_there_are_some(t
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
         assert peer.final("people.get", asked)["moves"]
         assert "Traceback" not in daemon.log.read_text()
+
+
+def test_clients_that_say_nothing_leave_descriptors_to_others(tmp_path: Path) -> None:
+    """There is room for a quarter as many as there may be open files."""
+    program = ("sh", "-c", 'ulimit -n 200; exec "$@"', "sh", *COMMAND)
+    with serving(tmp_path / "daemon", program=program) as daemon, contextlib.ExitStack() as silent:
+        with Peer(daemon.ipc) as peer:
+            assert peer.final("hello")["limits"]["clients"] == 50
+        for kind in (b"SUB", b"DEALER"):
+            endpoint = daemon.ipc + "-events" if kind == b"SUB" else daemon.ipc
+            for _ in range(300):
+                silent.enter_context(RawPeer(endpoint).greet(kind))
+            with Peer(daemon.ipc) as peer:
+                assert peer.final("legal")["moves"]
 
 
 @pytest.mark.parametrize("program", [["serve", "--bind", "tcp://127.0.0.1:0"], ["ggs", "127.0.0.1:9", "--login", "a"]])

@@ -333,6 +333,20 @@ def test_subscribers_hear_what_they_asked_for(make: Callable[..., Loop]) -> None
         assert old.closed
 
 
+def test_more_subscribers_than_the_limit_push_out_the_oldest(make: Callable[..., Loop]) -> None:
+    loop = make(clients=3)
+    (events,) = loop.acceptors[0].events
+    with contextlib.ExitStack() as peers:
+        first, *others = (peers.enter_context(RawPeer(events).greet(b"SUB")) for _ in range(4))
+        assert first.closed
+        for peer in others:
+            peer.send(frame(b"\x01job"))
+        until(lambda: sum(len(c.conversation.subscriptions) for c in loop.sockets._subscribers[0]) == 3)
+        loop.sockets.publish("job.1", {})
+        for peer in others:
+            assert peer.frame() == (MORE, b"job.1")
+
+
 def test_subscribers_that_never_read_take_no_room_from_replies(make: Callable[..., Loop]) -> None:
     """A subscriber keeps the same objects as all others, and the replies of those who read are not dropped for it."""
     loop = make()

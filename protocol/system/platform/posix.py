@@ -481,8 +481,8 @@ _MOST_FILES = 10240
 """What macOS permits where no limit is set: OPEN_MAX, setrlimit(2)."""
 
 
-def raise_open_files() -> None:
-    """Raise the limit of open files as far as the system permits."""
+def raise_open_files() -> int:
+    """Raise the limit of open files as far as the system permits; return it."""
     import contextlib
     import resource
 
@@ -491,7 +491,8 @@ def raise_open_files() -> None:
     for wanted in (most, max(now, _MOST_FILES)):
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-            return
+            return wanted if wanted >= 0 else sys.maxsize
+    return now
 
 
 def require_descriptors(count: int) -> None:
