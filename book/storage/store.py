@@ -241,10 +241,14 @@ class Store:
         try:
             there = self.path.stat()
         except OSError:
-            return f"{self.path}: another process removed or renamed this open file: book save writes it again"
+            wanted = "book save writes it again" if self.locked else "book save FILE keeps it"
+            return f"{self.path}: another process removed or renamed this open file: {wanted}"
         stamp = _stamp(there)
         if stamp == self._stamp:
             return ""
+        if not self.locked:
+            # The process that writes the book may.
+            return f"{self.path}: has changed since it was opened: book reopen reads it again"
         if stamp[:2] == self._stamp[:2]:
             return f"{self.path}: another program wrote to this file since it was opened: salvage and verify it"
         return (

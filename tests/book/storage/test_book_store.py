@@ -347,6 +347,18 @@ def test_a_file_that_somebody_replaced_is_noticed(tmp_path: Path) -> None:
     assert reopened(path) == wanted
 
 
+def test_a_reader_is_told_to_read_again_what_the_writer_changes(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    with create_store(path, small_book()) as writer, open_store(path, read_only=None) as reader:
+        assert not reader.locked
+        assert reader.intrusion == ""
+        writer.book.put(human(5))
+        writer.commit()
+        assert "has changed since it was opened: book reopen reads it again" in reader.intrusion
+        writer.save()
+        assert "has changed since it was opened: book reopen reads it again" in reader.intrusion
+
+
 def test_a_journal_that_somebody_removed_takes_no_changes_until_the_book_is_saved(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:
