@@ -267,11 +267,12 @@ def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
 
     Raises `Unreadable` for another kind of file or a damaged header, and if the header has another size.
     """
+    magic = data[: len(MAGIC)]
+    if not MAGIC.startswith(magic):
+        raise Unreadable(path, 0, f"not a book: begins with {magic!r}, not {MAGIC!r}")
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
     fields = _HEADER.unpack_from(data)
-    if fields[0] != MAGIC:
-        raise Unreadable(path, 0, f"not a book: begins with {fields[0]!r}, not {MAGIC!r}")
     if fields[1] not in READABLE:
         raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 to {VERSION} can be read")
     version, places, (chunk_rows, state, created) = fields[1], fields[3:14], fields[20:23]

@@ -53,6 +53,14 @@ def test_the_whole_parts_of_a_damaged_book_are_saved(tmp_path: Path) -> None:
     assert saved.lost == 0
     assert saved.book.options.verbosity == 0
     assert "cannot be read" in saved.notes[0]
+    other = tmp_path / "other"
+    for begin, problem in (
+        (b"DESBOOK", "ends inside the header"),
+        (b"EGAROUCID", "not a book: begins with b'EGAROUCI'"),
+    ):
+        other.write_bytes(begin)
+        with pytest.raises(Unreadable, match=problem):
+            salvage(other)
     log.unlink()
     log.mkdir()
     assert "Is a directory" in salvage(path).notes[0]
