@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser
@@ -102,8 +102,9 @@ async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:
             line = b"first"
             while line:
                 line = file.readline(LARGEST_BODY)
-                # One line is ahead; then the sender waits.
-                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
+                # One line is ahead; then the sender waits. Where the loop has ended, nothing takes the line.
+                with closing(lines.put(line)) as taken:
+                    asyncio.run_coroutine_threadsafe(taken, loop).result()
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
     while line := await lines.get():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +23,7 @@ from programs import node_package, programs
 from served import ENDLESS, PATIENCE_S, PRETENDING, Peer, Served, heed_signals, serving
 from waits import until
 
-from desdaemon.clients.mcp.mcp import MOST_CALLS, WITHOUT_MCP
+from desdaemon.clients.mcp.mcp import MOST_CALLS, WITHOUT_MCP, _lines
 
 if TYPE_CHECKING:
     import mcp
@@ -263,6 +265,23 @@ def test_a_signal_ends_the_server_while_its_input_is_open(daemon: Served, number
     assert process.wait(PATIENCE_S) == 0
     out, errors = process.communicate()
     assert (out, errors) == ("", "")
+
+
+def test_what_comes_after_the_end_is_dropped_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    reading, writing = os.pipe()
+    monkeypatch.setattr("desdaemon.clients.mcp.mcp.os.dup", lambda descriptor: reading)
+    loop = asyncio.new_event_loop()
+    lines = _lines(loop)
+    os.write(writing, b"one\n")
+    assert loop.run_until_complete(anext(lines)) == "one\n"
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    os.close(writing)
+    until(lambda: all(thread.name != "standard input" for thread in threading.enumerate()))
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_a_daemon_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None:
