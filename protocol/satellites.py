@@ -6,7 +6,7 @@ removes its features, and the core goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
@@ -73,6 +73,17 @@ def present(kind: str) -> tuple[Satellite, ...]:
 R = TypeVar("R", bound=Command | Option | Switch)
 
 
+class _Names(dict[str, R | None]):
+    """Rows by name; names that are not there are looked for among others, which are read at the first of them."""
+
+    def __init__(self, rows: dict[str, R], others: Callable[[], dict[str, R]]) -> None:
+        super().__init__(rows)
+        self._others = cache(others)
+
+    def __missing__(self, name: str) -> R | None:
+        return self._others().get(name)
+
+
 class Table(Generic[R]):
     """The core's rows of a kind, and behind them those of the satellites.
 
@@ -80,25 +91,20 @@ class Table(Generic[R]):
     needs none of them.
     """
 
+    find: Callable[[str], R | None]
+    """Return the row with a name or alias; None if there is no such row."""
+
     def __init__(self, kind: str, own: tuple[R, ...] = ()) -> None:
         self._kind, self._own = kind, own
-        self._own_by_name = _by_name(own)
+        self.find = _Names(_by_name(own), lambda: _by_name(self._theirs)).__getitem__
 
     @cached_property
     def _theirs(self) -> tuple[R, ...]:
         return tuple(row for satellite in present(self._kind) for row in getattr(satellite, self._kind))
 
-    @cached_property
-    def _theirs_by_name(self) -> dict[str, R]:
-        return _by_name(self._theirs)
-
     def __iter__(self) -> Iterator[R]:
         yield from self._own
         yield from self._theirs
-
-    def find(self, name: str) -> R | None:
-        """Return the row with the name or alias ``name``; None if there is no such row."""
-        return self._own_by_name.get(name) or self._theirs_by_name.get(name)
 
 
 def _by_name(rows: tuple[R, ...]) -> dict[str, R]:
