@@ -62,9 +62,10 @@ starter-book: compiled
 	@[ -e $(GROWING) ] || printf '%s\n' 'book new 18 36' 'book save $(GROWING)' | \
 	  $(BIN)/desdaemon -q --config none
 	@printf '%s\n' 'book add openings --unsearched' 'book add "$(WTHOR)/WTH_*.wtb" --played 4' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 5' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 20' \
 	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 2' \
-	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6' \
-	  'book answer "$(WTHOR)/WTH_*.wtb" --level 10 --plies 6 --played 2' \
+	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6 --played 2' \
 	  'book answer "$(WTHOR)/WTH_*.wtb" --level 16 --plies 6' 'book verify' \
 	  'book export book/data/starter.txt.xz' 'book info' | $(BIN)/desdaemon -q --config none -book-file $(GROWING)
 

@@ -14,14 +14,13 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
    gives the two best moves.
 5. Node limit, stop, and in a shared search whether the node is still needed.
 6. Enhanced transposition cutoff (ETC): the table knows a child to be bad enough for the other side.
-7. ProbCut: a reduced search whose result lies far enough outside the window, of a search that ends before the game
-   does far enough above it; in a shared search not if another thread has tried it in vain.
+7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not if another thread
+   has tried it in vain.
 8. Internal iteration: a large node of a search to the end is searched at a lower selectivity first, with the same
    window, so that the table has moves for it and for the nodes below.
 9. Moves in turn (`try_moves`): the table's first move, then the others by rank; each with a null window, opened if it
-   fails inside an open window. Late moves of a null-window node are searched less deep first (`plies_less`), and to
-   the full depth if they fail high. Moves that another thread searches wait until the end, except at a node expected
-   to fail high. At a node expected to fail low, the first `PART_AT_ONCE` threads of the team leave even the first move
+   fails inside an open window. Moves that another thread searches wait until the end, except at a node expected to
+   fail high. At a node expected to fail low, the first `PART_AT_ONCE` threads of the team leave even the first move
    for later while another searches it; in an open window none does.
 10. Store the result, unless the thread unwinds, and tell the team.
 
@@ -154,9 +153,6 @@ ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 """Internal iteration of searches to the end: their selectivity index, the least depth, and the index at which a node is
 searched first. Indices: 5 is 100 %, 4 99 %, 2 95 %, 0 73 % (docs/notes/internal-iteration.md).
 """
-
-REDUCED_FROM, REDUCED_SELECTIVITY = 7, 1
-"""Of a node that searches late moves less deep first: the least depth, and the highest selectivity index (87 %)."""
 
 PROBCUT_FROM = 3
 
@@ -291,9 +287,6 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             st64(ctx + U(EXPECTED), U(CUT_NODE))
         if null_window(ctx, p, o, above - 1, shallow, selectivity, side, empties, features) >= above:
             return beta
-    if depth < empties:
-        # Late moves searched less deep save more there than a cut below, and err less (docs/notes/late-moves.md).
-        return INFINITE
     below = alpha - ((margin - bias + _HALF) >> PROBCUT_UNIT_BITS)
     if value <= alpha + rough and below > -64:
         if shared:
@@ -412,17 +405,6 @@ def _must_return(ctx, depth):
     return ld64(ctx + U(UNWIND))
 
 
-@kernel("i64(i64,i64)", inline=True)
-def plies_less(depth, before):
-    """Return by how many plies less the move after ``before`` others of a node is searched first; 0: to its depth.
-
-    By an even number, for scores of odd and of even depths differ.
-    """
-    if before >= 5 and depth >= 10:
-        return 4
-    return 2 if before >= 2 else 0
-
-
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64,u64)", inline=True)
 def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
     """Return the best score of the moves ``legal`` (at least one), or the first to reach ``beta``; BEST is the move.
@@ -449,11 +431,9 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         legal ^= bit(first)
     shared = i2u(depth) >= ld64(ctx + U(SHARE_FROM))
     draft = make_draft(depth, selectivity)
-    reduced = beta == alpha + 1 and REDUCED_FROM <= depth < empties and selectivity <= REDUCED_SELECTIVITY
     best = -INFINITE
     best_move = U(NO_MOVE)
     low = alpha
-    searched = 0
     while n or legal or resumed < waiting:
         if level:
             # Another thread may have finished the node meanwhile.
@@ -497,14 +477,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         if best == -INFINITE and beta > alpha + 1:
             score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, below)
         else:
-            less = plies_less(depth, searched) if reduced else 0
-            score = INFINITE
-            if less:
-                score = -null_window(ctx, q, r, -low - 1, depth - 1 - less, selectivity, other, empties - 1, below)
-                if shared:
-                    st64(ctx + U(EXPECTED), U(ALL_NODE) if kind == U(CUT_NODE) else U(CUT_NODE))
-            if score > low and ld64(ctx + U(UNWIND)) == U(0):
-                score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, below)
+            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, below)
             if mark:
                 unmark(mark, sign)
             if score > low and score < beta and ld64(ctx + U(UNWIND)) == U(0):
@@ -522,7 +495,6 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
             else:
                 resumed -= U(1)
             continue
-        searched += 1
         if score > best:
             best = score
             best_move = x

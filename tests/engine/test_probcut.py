@@ -1,14 +1,12 @@
 """The table that ProbCut works with says what the error model says, and the search heeds it."""
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata
-from desdaemon.engine.kernels.midgame import REDUCED_FROM
 from desdaemon.engine.layout import PROBCUT_DEPTHS
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import (
@@ -21,7 +19,6 @@ from desdaemon.engine.probcut import (
     stand_in,
     table,
 )
-from desdaemon.engine.result import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
@@ -104,44 +101,21 @@ def test_a_model_comes_back_from_its_fields() -> None:
     assert model_of({}) == DEFAULT
 
 
-HOPELESS = ErrorModel(
-    scale=128, gap_exponent=0, depth_exponent=0, empties_rate=0, sigma_to_end=128, bias_odd=0, bias_even=0
-)
-"""Nothing is ever certain."""
-
-
-@pytest.fixture
-def found(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> Callable[[ErrorModel, int, int], Result]:
-    """Search a position of 48 empties with an error model to a depth (plies) at a selectivity (percent)."""
-
-    def search(model: ErrorModel, depth: int, percent: int) -> Result:
-        monkeypatch.setattr(weights_by_lot, "metadata", WeightsMetadata(None, model))
-        searcher = Searcher(hash_bits=16, weights=weights_by_lot)
-        return searcher.search(0x00003C7830000000, 0x0008000408040000, Limits(depth, Selectivity(percent)))
-
-    return search
-
-
 @pytest.mark.compiled
-def test_errors_beyond_all_scores_leave_no_cut(found: Callable[[ErrorModel, int, int], Result]) -> None:
-    """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing, below the
-    depth from which late moves are searched less deep.
-    """
-    depth = REDUCED_FROM - 1
-    selective, full = found(HOPELESS, depth, 73), found(HOPELESS, depth, 100)
-    assert (selective.lines[0].move, selective.lines[0].score) == (full.lines[0].move, full.lines[0].score)
+def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing."""
+    player, opponent = 0x00003C7830000000, 0x0008000408040000
+    hopeless = ErrorModel(
+        scale=128, gap_exponent=0, depth_exponent=0, empties_rate=0, sigma_to_end=128, bias_odd=0, bias_even=0
+    )
+    monkeypatch.setattr(weights_by_lot, "metadata", WeightsMetadata(None, hopeless))
+    answers = []
+    for percent in (73, 100):
+        found = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(percent)))
+        answers.append((found.lines[0].move, found.lines[0].score, found.nodes))
     # Asking and never cutting costs an evaluation a node, no more.
-    assert full.nodes <= selective.nodes < 1.1 * full.nodes
-    assert found(HOPELESS._replace(scale=0.25), depth, 73).nodes < full.nodes / 2
-
-
-@pytest.mark.compiled
-def test_late_moves_are_searched_less_deep_at_73_and_87_percent_alone(
-    found: Callable[[ErrorModel, int, int], Result],
-) -> None:
-    full = found(HOPELESS, REDUCED_FROM + 3, 100)
-    for percent in (73, 87):
-        assert found(HOPELESS, REDUCED_FROM + 3, percent).nodes < 0.7 * full.nodes
-    surer = found(HOPELESS, REDUCED_FROM + 3, 95)
-    assert full.nodes <= surer.nodes < 1.1 * full.nodes
-    assert (surer.lines[0].move, surer.lines[0].score) == (full.lines[0].move, full.lines[0].score)
+    assert answers[0][:2] == answers[1][:2]
+    assert answers[1][2] <= answers[0][2] < 1.1 * answers[1][2]
+    monkeypatch.setattr(weights_by_lot, "metadata", WeightsMetadata(None, hopeless._replace(scale=0.25)))
+    hasty = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(73)))
+    assert hasty.nodes < answers[1][2] / 2
