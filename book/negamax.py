@@ -56,8 +56,7 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
         # With more empty squares the search is as deep as the level.
         for empties in (begin, begin + 1):
             bias = level % 2 - empties % 2
-            # Without an error, too, a score lies within its bounds.
-            row[empties::2] = (min(0, -midgame_error - bias), max(0, midgame_error - bias), 0)
+            row[empties::2] = (-midgame_error - bias, midgame_error - bias, 0)
     table[:-NO_LEVEL] = table[-NO_LEVEL]
     last = MAX_LEVEL - NO_LEVEL
     table[last + 1 :] = table[last]

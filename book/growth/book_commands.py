@@ -22,9 +22,6 @@ _HANDLERS = "desdaemon.book.growth.handlers"
 _DEPTH = number("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
 _PER_MOVE = number("per-move", 0, 129, "Most discs that one move may lose; 129: no limit.", required=True)
 _CUMULATIVE = number("cumulative", 0, 129, "Most discs that a line may lose in all; 129: no limit.", required=True)
-MOST_FILLED = 8
-"""Most plies between two positions that `fill` joins: with each one more it looks at about ten times as many lines."""
-
 _SEARCH_LEVEL = "Level of the searches; the book's unless given."
 
 COMMANDS = (
@@ -78,7 +75,7 @@ COMMANDS = (
     ),
     growing_command(
         "fill",
-        (number("plies", 1, MOST_FILLED, "Their distance.", 1),),
+        (number("plies", 1, 61, "Their distance.", 1),),
         "Add the positions that lie between two of the book.",
         handler=f"{_HANDLERS}:fill",
         results=GROWTH,

@@ -25,7 +25,6 @@ from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.table import BookTable, Filters
 
-from .book_commands import MOST_FILLED
 from .exports import SPEC, kernels
 
 _STEP = 1 << 6
@@ -230,9 +229,9 @@ def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     """Add the positions that lie between two positions of the book ``depth`` plies apart, as far as the book's own
     depth reaches, until all are in. 1 adds nothing, because such moves are links already.
 
-    Raises `OutOfRange` if ``depth`` is not 1 to `MOST_FILLED`.
+    Raises `OutOfRange` if ``depth`` is not 1 to 61.
     """
-    within("fill depth", depth, 1, MOST_FILLED)
+    within("fill depth", depth, 1, 61)
     job = GrowthCommand(book, worker)
 
     def choose() -> list[tuple[Position, int]]:
