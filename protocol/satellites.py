@@ -74,14 +74,14 @@ R = TypeVar("R", bound=Command | Option | Switch)
 
 
 class _Names(dict[str, R | None]):
-    """Rows by name; names that are not there are looked for among others, which are read at the first of them."""
+    """The core's rows by name. A name that is not there is looked for among the satellites' rows."""
 
-    def __init__(self, rows: dict[str, R], others: Callable[[], dict[str, R]]) -> None:
-        super().__init__(rows)
-        self._others = cache(others)
+    def __init__(self, table: Table[R], own: tuple[R, ...]) -> None:
+        super().__init__((name, row) for row in own for name in (row.name, *row.aliases))
+        self._table = table
 
     def __missing__(self, name: str) -> R | None:
-        return self._others().get(name)
+        return next((row for row in self._table.theirs if name in (row.name, *row.aliases)), None)
 
 
 class Table(Generic[R]):
@@ -96,19 +96,17 @@ class Table(Generic[R]):
 
     def __init__(self, kind: str, own: tuple[R, ...] = ()) -> None:
         self._kind, self._own = kind, own
-        self.find = _Names(_by_name(own), lambda: _by_name(self._theirs)).__getitem__
+        # Without a call in Python for the core's names: each line of a dialogue asks for one.
+        self.find = _Names(self, own).__getitem__
 
     @cached_property
-    def _theirs(self) -> tuple[R, ...]:
+    def theirs(self) -> tuple[R, ...]:
+        """The satellites' rows."""
         return tuple(row for satellite in present(self._kind) for row in getattr(satellite, self._kind))
 
     def __iter__(self) -> Iterator[R]:
         yield from self._own
-        yield from self._theirs
-
-
-def _by_name(rows: tuple[R, ...]) -> dict[str, R]:
-    return {name: row for row in rows for name in (row.name, *row.aliases)}
+        yield from self.theirs
 
 
 def loaded(place: str) -> Any:
