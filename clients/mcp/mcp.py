@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -98,11 +99,11 @@ async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:
     lines: asyncio.Queue[bytes] = asyncio.Queue(1)
 
     def read() -> None:
-        with os.fdopen(os.dup(0), "rb") as file, suppress(RuntimeError):
+        with os.fdopen(os.dup(0), "rb") as file, suppress(RuntimeError, CancelledError):
             line = b"first"
             while line:
                 line = file.readline(LARGEST_BODY)
-                # One line is ahead; then the sender waits. Where the loop has ended, nothing takes the line.
+                # One line is ahead; then the sender waits. Where the loop ends, nothing takes the line.
                 with closing(lines.put(line)) as taken:
                     asyncio.run_coroutine_threadsafe(taken, loop).result()
 
