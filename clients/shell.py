@@ -8,9 +8,11 @@ operation and a JSON map of arguments, every reply is a line of JSON, and an int
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,10 +112,14 @@ class Shell:
         helps = read_line(line).name == "help"
         partials = "text.partials" in self.client.hello.features and not helps
         args = {"line": line, "partials": True} if partials else {"line": line}
-        handle = self.client.start("text", args)
+        handle = None
         try:
+            with _interrupts_later():
+                handle = self.client.start("text", args)
             shown.follow(handle)
         except KeyboardInterrupt:
+            if handle is None:
+                raise
             try:
                 self.client.start("text", {"line": "stop"})
                 shown.follow(handle)
@@ -127,14 +133,19 @@ class Shell:
         return not data.get("err")
 
     def _operation(self, line: str) -> bool:
-        handle = self.client.start(*_operation_of(line))
+        request = _operation_of(line)
+        handle = None
         try:
             try:
+                with _interrupts_later():
+                    handle = self.client.start(*request)
                 with ElapsedTime(in_one_line(line)) as elapsed:
                     for partial in handle:
                         elapsed.pause()
                         self._tell("partial", partial)
             except KeyboardInterrupt:
+                if handle is None:
+                    raise
                 handle.cancel(keep=True)
             self._tell("final", handle.result())
         except DaemonError as error:
@@ -142,7 +153,7 @@ class Shell:
             self._tell("error", {**fields, "field": error.field} if error.field else fields)
             return False
         finally:
-            for warning in handle.warnings:
+            for warning in handle.warnings if handle else ():
                 logs.echo(warning)
         return True
 
@@ -243,6 +254,27 @@ class _Shown:
                     self.write(at, out)
         finally:
             progress.clear()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """A context manager: an interrupt in its block counts at the block's end.
+
+    A request is sent by another thread. Whoever is interrupted meanwhile would not know its handle, and could not stop
+    what the daemon has begun.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    interrupts: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if interrupts:
+        handler(interrupts[0], None)
 
 
 def _nth(words: list[str], index: int) -> str | None:

@@ -148,6 +148,42 @@ def test_an_interrupt_stops_and_a_second_one_cancels(daemon: PretendedDaemon) ->
             process.kill()
 
 
+@pytest.mark.parametrize("structured", [False, True])
+def test_an_interrupt_while_a_line_is_sent_counts_once_it_is_sent(structured: bool) -> None:
+    class Interrupting:
+        connected = True
+        connections = 1
+        hello = SimpleNamespace(features=[])
+        warnings: tuple[str, ...] = ()
+        done: list[str]
+
+        def __init__(self) -> None:
+            self.done = []
+
+        def start(self, op: str, args: dict[str, Any]) -> Any:
+            self.done.append(args.get("line", op))
+            if len(self.done) == 1:
+                signal.raise_signal(signal.SIGINT)
+            return self
+
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            return iter(())
+
+        def cancel(self, *, keep: bool) -> None:
+            self.done.append("cancel")
+
+        def result(self) -> dict[str, Any]:
+            return {"out": "", "err": ""}
+
+    client: Any = Interrupting()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert Shell(client, structured=structured).run(iter(["go"])) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert client.done == ["go", "cancel" if structured else "stop"]
+
+
 def test_what_a_line_prints_is_shown_at_once(daemon: PretendedDaemon) -> None:
     daemon.answers["hello"] = lambda request: {**daemon.hello(request), "features": ["text.partials"]}
     del daemon.answers["text"]
