@@ -31,7 +31,7 @@ from desdaemon.protocol.system.logs import message
 from desdaemon.protocol.system.threads import begun
 
 from . import journal, snapshot
-from .observers import JournalObserver, ReadOnlyObserver, unfinished, unpacked_command
+from .observers import ENDED, JournalObserver, ReadOnlyObserver, unfinished, unpacked_command
 from .replay import replay
 
 GROUP_SECONDS = 0.2
@@ -458,12 +458,17 @@ class Store:
         frames = journal.read(self._log).after(self._sequence)
         found: list[tuple[int, GivenCommand]] = []
         last: tuple[int, GivenCommand] | None = None
+        ended = False
         for place, frame in enumerate(frames):
             if frame.kind is journal.FrameKind.COMMAND:
                 command = unpacked_command(frame.payload)
                 if last is None or not command.started or last[1][:3] != command[:3]:
                     last = place, command
-            elif frame.kind not in _NO_CHANGES and last is not None and last not in found[-1:]:
+                ended = False
+            elif frame.kind is journal.FrameKind.STEPS and frame.payload == ENDED:
+                # What follows without a command, as of a negamax that changes nothing, is none of its changes.
+                ended = True
+            elif frame.kind not in _NO_CHANGES and last is not None and not ended and last not in found[-1:]:
                 found.append(last)
         return frames, found
 

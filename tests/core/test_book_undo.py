@@ -206,7 +206,7 @@ def test_a_command_that_changed_nothing_is_not_taken_back(
     before = state(dialogue.book)
     dialogue.say("book edit f5 7")
     idle = ("add openings --played 90", "uncount nobody", "reduce 60 129 129", "fix", "negamax", "correct")
-    for line in (*idle, "verify --repair", "delete a1", "unedit d6", "store"):
+    for line in (*idle, "verify --repair", "delete a1", "unedit d6", "store", "negamax"):
         dialogue.both(f"book {line}")
     told = dialogue.say("book undo")
     assert "book edit f5 7 is taken back" in told
