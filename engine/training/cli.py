@@ -207,6 +207,7 @@ def _fit_network(options: argparse.Namespace, command: str) -> None:
             curve=options.curve,
             threads=options.workers,
             seed=options.seed,
+            going_on=options.go_on,
         ),
     )
 
@@ -404,6 +405,7 @@ STAGES = (
             *_FITTED,
             _option("--bands", _bands, default=(0, 24, 38), metavar="PLY,...", help="first ply of each band"),
             _option("--start", help="network from which bands that do not lie within --plies are kept"),
+            _option("--go-on", action="store_true", help="fitted bands begin with the numbers of --start"),
             _option("--curve", _curve, default=80.0, metavar="DISCS", help="score curve"),
             _option("--passes", whole(1, 10**4), default=8, help="how often every position is seen"),
             _SEED,

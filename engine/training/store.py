@@ -46,21 +46,34 @@ def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None)
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and record of a file that `save` wrote. Raises `TrainingError` for any other or missing file."""
     arrays = arrays_of(path)
-    try:
-        record = json.loads(arrays.pop("record").tobytes())
-    except (ValueError, KeyError) as error:
-        raise TrainingError(f"{path}: not a file of a training stage: {error}") from error
+    record = _record_in(arrays, path)
+    del arrays["record"]
     return arrays, record
 
 
-def arrays_of(path: Path) -> Arrays:
-    """Return the arrays of an npz file by name. Raises `TrainingError` if it is missing, damaged or of another kind."""
+def record_of(path: Path) -> dict[str, Any]:
+    """Return the record alone, without reading the arrays. Raises as `load` does."""
+    return _record_in(arrays_of(path, only="record"), path)
+
+
+def _record_in(arrays: Arrays, path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(arrays["record"].tobytes())
+    except (ValueError, KeyError) as error:
+        raise TrainingError(f"{path}: not a file of a training stage: {error}") from error
+    return record
+
+
+def arrays_of(path: Path, only: str = "") -> Arrays:
+    """Return the arrays of an npz file by name, or the one named ``only``, if it is there. Raises `TrainingError` if
+    the file is missing, damaged or of another kind.
+    """
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             most = _FREE + _RATIO * os.fstat(stream.fileno()).st_size
             if sum(member.file_size for member in archive.zip.infolist()) > most:
                 raise TrainingError(f"{path}: unpacks to more than {most} bytes")
-            return {name: archive[name] for name in archive.files}
+            return {name: archive[name] for name in archive.files if only in ("", name)}
     # A file of one array (npy) is read as that array, which is no context: TypeError.
     except TrainingError:
         raise

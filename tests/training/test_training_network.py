@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from test_training import label, late_positions
+from test_training import SHIPPED, label, late_positions
 
 from desdaemon.engine.evaluation import patterns
 from desdaemon.engine.evaluation.network import Network
@@ -39,10 +39,30 @@ def product_rows(number=400):
     return ridge.Rows(players.copy(), opponents.copy(), labels, np.ones(len(labels), np.float32))
 
 
-def fitted(rows, threads=1, seed=1):
-    options = network.NetworkOptions(EVERY_PLY, passes=40, rate=0.01, threads=threads, seed=seed)
-    none = ridge.Rows(*(column[:0] for column in rows))
-    return network.fit_band(lambda _: rows, lambda _: none, range(PLY, PLY + 1), options, STAGE)
+class Shard:
+    """The same rows for each of some plies, none held out."""
+
+    def __init__(self, rows, plies=(PLY,)):
+        self.all, self.plies = rows, plies
+
+    def rows(self, ply, held=False):
+        return ridge.Rows(*(column if ply in self.plies and not held else column[:0] for column in self.all))
+
+
+def part_of(rows, part):
+    return ridge.Rows(*(column[part] for column in rows))
+
+
+def fitted(*parts, threads=1, seed=1, start=None, passes=40):
+    options = network.NetworkOptions(EVERY_PLY, passes=passes, rate=0.01, threads=threads, seed=seed)
+    shards = [lambda rows=rows: Shard(rows) for rows in parts]
+    return network.fit_band(shards, range(PLY, PLY + 1), options, STAGE, start)
+
+
+def error(band, rows):
+    return network._error(
+        band, network._gathered(Shard(rows), range(PLY, PLY + 1), 1), network.NetworkOptions(EVERY_PLY)
+    )
 
 
 def test_a_configuration_seen_once_is_not_believed(tmp_path):
@@ -51,9 +71,8 @@ def test_a_configuration_seen_once_is_not_believed(tmp_path):
     labels = np.zeros(1000, np.float32)
     players[500], labels[500] = 1 << 28 | 1, 60
     rows = ridge.Rows(players, opponents, labels, np.ones(1000, np.float32))
-    none = ridge.Rows(*(column[:0] for column in rows))
     options = network.NetworkOptions(EVERY_PLY, passes=4)
-    band = network.fit_band(lambda _: rows, lambda _: none, range(PLY, PLY + 1), options, STAGE)
+    band = network.fit_band([lambda: Shard(rows)], range(PLY, PLY + 1), options, STAGE)
     write_shipped(tmp_path / "net.xz", Network(EVERY_PLY, band.heads() * PLIES, band.packed_lanes()), {"curve": 80})
     common, rare = validate.static_of(tmp_path / "net.xz")(players[499:501], opponents[499:501], 0)
     assert abs(common) < 2
@@ -83,10 +102,32 @@ def test_one_thread_gives_the_same_network_for_the_same_seed():
 
 def test_two_threads_learn_as_well_as_one():
     rows = product_rows()
-    band = fitted(rows, threads=2)
-    options = network.NetworkOptions(EVERY_PLY)
-    gathered = network._gathered(lambda _: rows, range(1), 1)
-    assert network._error(band, gathered, options) < 2
+    assert error(fitted(rows, threads=2), rows) < 2
+
+
+def test_rows_of_several_files_are_learned_as_those_of_one():
+    """Boards worth 30 are in one file, those worth -10 in the other."""
+    rows = product_rows()
+    first = rows.labels > 0
+    assert error(fitted(part_of(rows, first), part_of(rows, ~first)), rows) < 2
+
+
+def test_a_fit_goes_on_from_what_was_fitted():
+    rows = product_rows()
+    known = fitted(rows)
+    before = error(known, rows)
+    again = fitted(part_of(rows, slice(8)), start=known, passes=1)
+    assert error(again, rows) < before + 1
+    assert error(fitted(part_of(rows, slice(8)), passes=1), rows) > 8
+
+
+def test_the_numbers_of_a_file_are_those_that_were_written():
+    shipped, _ = read(SHIPPED)
+    size = len(shipped.lanes) // len(shipped.bands)
+    for number in range(len(shipped.bands)):
+        band = network.BandWeights.of(shipped, number)
+        assert band.heads() == shipped.heads[slice(*(*shipped.bands, PLIES)[number : number + 2])]
+        assert band.packed_lanes() == shipped.lanes[number * size :][:size]
 
 
 @pytest.fixture
@@ -123,6 +164,7 @@ def test_bands_that_are_not_fitted_are_those_of_the_start(stage, tmp_path, capsy
         (("--bands", "0,46"), "no labels of ply 0, which is in the band 0-45"),
         (("--bands", "0,46", "--plies", "46-60"), "a band of plies is neither fitted nor in --start"),
         (("--curve", "0"), "a network needs a score curve"),
+        (("--bands", "0,46", "--go-on"), "nothing to go on from: name it with --start"),
     ):
         assert stage("--out", tmp_path / "other.xz", *arguments) == 1
         assert message in capsys.readouterr().err
@@ -133,7 +175,6 @@ def test_bands_that_are_not_fitted_are_those_of_the_start(stage, tmp_path, capsy
 
 def test_a_ply_without_labels_is_refused():
     rows = product_rows(1)
-    none = ridge.Rows(*(column[:0] for column in rows))
     options = network.NetworkOptions(EVERY_PLY)
     with pytest.raises(TrainingError, match="no labels of ply 21"):
-        network.fit_band(lambda ply: rows if ply == PLY else none, lambda _: none, range(PLY, 23), options, STAGE)
+        network.fit_band([lambda: Shard(rows)], range(PLY, 23), options, STAGE)

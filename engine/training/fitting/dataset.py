@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from desdaemon.engine.evaluation import weights_metadata
 from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling import calibration, positions
 from desdaemon.engine.training.labelling.calibration import LEAST_DEPTH, Calibration
-from desdaemon.engine.training.store import Arrays, TrainingError, load
+from desdaemon.engine.training.store import Arrays, TrainingError, load, record_of
 
 from .ridge import Rows
 
@@ -140,17 +141,34 @@ class Datasets:
     def __init__(
         self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
     ) -> None:
-        self.parts = [Dataset(*load(source), mixture, calibration) for source in sources]
+        self.sources = sources
         self.mixture, self.calibration = mixture, calibration or {}
+        self.records = [record_of(source) for source in sources]
         self.label_records: list[dict[str, Any]] = []
+        self._labels: list[list[Path]] = [[] for _ in sources]
         for path in labels:
-            labels_file, record = load(path)
-            owners = [part for part in self.parts if part.record["digest"] == record.get("positions")]
+            record = record_of(path)
+            owners = [k for k, made in enumerate(self.records) if made["digest"] == record.get("positions")]
             if not owners:
-                digests = ", ".join(f"{s} has {p.record['digest']}" for s, p in zip(sources, self.parts, strict=True))
+                digests = ", ".join(f"{s} has {made['digest']}" for s, made in zip(sources, self.records, strict=True))
                 raise TrainingError(f"{path}: labels of positions {record.get('positions')}; {digests}")
-            owners[0].add(labels_file["rows"], labels_file["values"], labels_file["depths"])
+            self._labels[owners[0]].append(path)
             self.label_records.append(record)
+
+    def opened(self, number: int) -> Dataset:
+        """Read a positions file, the one with this index in `sources`, and its labels. All of them may be more than the
+        memory holds.
+        """
+        part = Dataset(*load(self.sources[number]), self.mixture, self.calibration)
+        for path in self._labels[number]:
+            labels, _ = load(path)
+            part.add(labels["rows"], labels["values"], labels["depths"])
+        return part
+
+    @cached_property
+    def parts(self) -> list[Dataset]:
+        """All files, read when they are first asked for, and kept."""
+        return [self.opened(number) for number in range(len(self.sources))]
 
     def rows(self, ply: int, held: bool = False) -> Rows:
         """Return the rows of a ply with a label or a game result from all files: the held-out ones or the others."""
@@ -158,13 +176,13 @@ class Datasets:
 
     def labelled_by_depth(self) -> dict[str, int]:
         """Return the number of rows by their label's depth, as text: "0" for no label, "255" for an exact one."""
-        depths = np.concatenate([part.depths for part in self.parts])
-        return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}
+        counts = sum(np.bincount(self.opened(k).depths, minlength=256) for k in range(len(self.sources)))
+        return {str(depth): int(count) for depth, count in enumerate(np.asarray(counts).tolist()) if count}
 
     def record(self) -> dict[str, Any]:
         """Return what the record beside a file of weights says about the data: files, labels, calibration, mixture."""
         return {
-            "positions": [part.record for part in self.parts],
+            "positions": self.records,
             "labels": self.label_records,
             "labelled_rows_by_depth": self.labelled_by_depth(),
             "calibration": {str(ply): list(fields) for ply, fields in sorted(self.calibration.items())} or None,

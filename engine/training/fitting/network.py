@@ -1,18 +1,20 @@
 """Stage `fit-network`: from positions and labels to a network (`desdaemon.engine.evaluation.network`).
 
 The network of a band of plies is fitted by stochastic gradient descent on the squared error of its scores, a row at a
-time in random order. Each number has its own step size (J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods
-for online learning and stochastic optimization", JMLR 12, 2011), which suits look-ups: the steps of a frequent
-configuration shrink, those of a rare one do not. The rate falls in a straight line to 0 over all passes. Threads share
-the numbers without locks (F. Niu, B. Recht, C. Re and S. Wright, "Hogwild!", NIPS 2011): with one thread the result
-depends on the seed alone, with more also on their timing.
+time in random order: file by file, since all files may be more than the memory holds. Each number has its own step size
+(J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR
+12, 2011), which suits look-ups: the steps of a frequent configuration shrink, those of a rare one do not. The rate
+falls in a straight line to 0 over all rows of all passes. Threads share the numbers without locks (F. Niu, B. Recht,
+C. Re and S. Wright, "Hogwild!", NIPS 2011): with one thread the result depends on the seed alone, with more also on
+their timing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +52,13 @@ _EIGHTHS = 8 * LINEAR_DISCS
 _UNITS = 128
 """Number of units of the network's result in a disc."""
 
+_LINEAR = np.arange(LANES) < LINEAR_LANES
+_ONE = _UNITS * 2**NETWORK_SHIFT
+_LANE_UNITS = np.where(_LINEAR, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
+_BIAS_UNITS = np.where(_LINEAR, _EIGHTHS, HIDDEN_ONE)
+_FACTOR_UNITS = np.where(_LINEAR, _ONE / (LINEAR_SCALE * _EIGHTHS), _ONE / HIDDEN_ONE**2)
+"""Units of a weights file in a lane of 1, a bias of 1 and a factor of one disc; `_ONE` in a constant of one disc."""
+
 _LARGEST = 127
 """Largest stored value of a lane."""
 
@@ -61,6 +70,12 @@ _LANES_RATE = 0.6
 
 _LANES_SEEN = 30.0
 """Initial sum of a lane's squared gradients, so that a configuration seen only a few times moves little."""
+
+_HEADS_SEEN, _KNOWN_HEADS_SEEN = 1e-2, 1.0
+"""The same of a number of a head: of one that begins at random, and of one that was fitted before."""
+
+_PIECE = 500_000
+"""The rate falls after so many rows."""
 
 _DECAY = np.float32(0.01)
 """Fraction of a lane that is added to its gradient."""
@@ -91,6 +106,8 @@ class NetworkOptions(NamedTuple):
     """The score curve, a number of discs (`curves.scores`)."""
     threads: int = 1
     seed: int = 1
+    going_on: bool = False
+    """Whether fitted bands begin with the numbers of the start, not with small random ones."""
 
 
 class BandWeights(NamedTuple):
@@ -120,14 +137,26 @@ class BandWeights(NamedTuple):
         constants = -np.asarray(factors[:, LINEAR_LANES:].sum(1) * 0.25, np.float32)
         return cls(lanes, bias, factors, constants)
 
+    @classmethod
+    def of(cls, network: Network, number: int) -> BandWeights:
+        """Return the numbers of a network's band, by its index: `heads` and `packed_lanes` give the same again."""
+        bands = (*network.bands, PLIES)
+        size = len(network.lanes) // len(network.bands)
+        stored = np.frombuffer(network.lanes[number * size : (number + 1) * size], np.int8)
+        heads = network.heads[bands[number] : bands[number + 1]]
+        bias, factors, constants = (np.array(column, np.float32) for column in zip(*heads, strict=True))
+        return cls(
+            np.ascontiguousarray((stored.reshape(LANES, -1).T / _LANE_UNITS).astype(np.float32)),
+            (bias / _BIAS_UNITS).astype(np.float32),
+            (factors / _FACTOR_UNITS).astype(np.float32),
+            constants / np.float32(_ONE),
+        )
+
     def heads(self) -> tuple[Head, ...]:
         """Return the heads rounded to the units of a weights file."""
-        linear = np.arange(LANES) < LINEAR_LANES
-        bias = np.rint(self.bias * np.where(linear, _EIGHTHS, HIDDEN_ONE)).astype(int)
-        one = _UNITS * 2**NETWORK_SHIFT
-        units = np.where(linear, one / (LINEAR_SCALE * _EIGHTHS), one / HIDDEN_ONE**2)
-        factors = np.rint(self.factors * units).astype(int)
-        constants = np.rint(self.constants.astype(np.float64) * one).astype(int)
+        bias = np.rint(self.bias * _BIAS_UNITS).astype(int)
+        factors = np.rint(self.factors * _FACTOR_UNITS).astype(int)
+        constants = np.rint(self.constants.astype(np.float64) * _ONE).astype(int)
         return tuple(
             Head(tuple(b), tuple(f), c)
             for b, f, c in zip(bias.tolist(), factors.tolist(), constants.tolist(), strict=True)
@@ -135,8 +164,7 @@ class BandWeights(NamedTuple):
 
     def packed_lanes(self) -> bytes:
         """Return the lanes rounded to the int8 units of a weights file, limited to -127..127, lane by lane."""
-        units = np.where(np.arange(LANES) < LINEAR_LANES, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
-        stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * units), -_LARGEST, _LARGEST).T.astype(np.int8)
+        stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * _LANE_UNITS), -_LARGEST, _LARGEST).T.astype(np.int8)
         return stored.tobytes()
 
 
@@ -238,8 +266,15 @@ def _results(
             out[i] += band.factors[ply, d] * hidden[d]
 
 
-def _gathered(rows_of: Callable[[int], Rows], plies: range, threads: int) -> _BandRows:
-    parts = [rows_of(ply) for ply in plies]
+class Shard(Protocol):
+    """A part of the rows, which the memory holds (`Dataset`)."""
+
+    def rows(self, ply: int, held: bool = False) -> Rows:
+        """Return the rows of a ply, the held-out ones or the others."""
+
+
+def _gathered(shard: Shard, plies: range, threads: int, *, held: bool = False) -> _BandRows:
+    parts = [shard.rows(ply, held) for ply in plies]
     indices = [features.index(rows.players, rows.opponents, threads) for rows in parts]
     return _BandRows(
         np.concatenate(indices),
@@ -247,14 +282,6 @@ def _gathered(rows_of: Callable[[int], Rows], plies: range, threads: int) -> _Ba
         np.concatenate([rows.labels for rows in parts]),
         np.concatenate([rows.strengths for rows in parts]),
     )
-
-
-def _used(indices: features.Indices) -> NDArray[np.bool_]:
-    """Return a mask of the packed places that some row looks up."""
-    used = np.zeros(patterns.PACKED_SIZE, np.bool_)
-    for column, offset in zip(_COLUMNS, _OFFSETS, strict=True):
-        used[offset + indices[:, column].astype(np.int64)] = True
-    return used
 
 
 def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float:
@@ -269,39 +296,72 @@ def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float
 
 
 def fit_band(
-    rows_of: Callable[[int], Rows],
-    held_of: Callable[[int], Rows],
+    shards: Sequence[Callable[[], Shard]],
     plies: range,
     options: NetworkOptions,
     said: StageProgress,
+    start: BandWeights | None = None,
 ) -> BandWeights:
-    """Return the network of ``plies`` fitted to the rows that ``rows_of(ply)`` returns; ``held_of(ply)`` returns the
-    held-out rows, whose error is reported after each pass.
+    """Return the network of ``plies`` fitted to the rows of ``shards``, each of which is opened anew in each pass, in
+    random order; the error of their held-out rows is reported after each pass. The fit begins with the numbers of
+    ``start``, which it changes, or with small random ones.
 
     Raises `TrainingError` if a ply has no rows.
     """
     rng = np.random.default_rng([options.seed, plies.start])
-    rows, held = _gathered(rows_of, plies, options.threads), _gathered(held_of, plies, options.threads)
-    without = sorted(set(range(len(plies))) - set(rows.plies.tolist()))
-    if without:
-        raise TrainingError(
-            f"no labels of ply {plies.start + without[0]}, which is in the band {plies.start}-{plies[-1]}"
-        )
-    band = BandWeights.begun(len(plies), rng)
-    band.lanes[~_used(rows.indices)] = 0
-    seen = BandWeights(np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, 1e-2) for numbers in band[1:]))
-    curve = np.float32(options.curve)
+    held, total = _surveyed(shards, plies, options)
+    band = start or BandWeights.begun(len(plies), rng)
+    heads_seen = _KNOWN_HEADS_SEEN if start else _HEADS_SEEN
+    seen = BandWeights(
+        np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, heads_seen) for numbers in band[1:])
+    )
+    curve, done = np.float32(options.curve), 0
     for number in range(options.passes):
-        order = rng.permutation(len(rows.labels))
-        rate = np.float32(options.rate * (1 - number / options.passes))
-
-        def work(begin: int, end: int, order: NDArray[np.int64] = order, rate: np.float32 = rate) -> None:
-            _descend(order[begin:end], rows, _COLUMNS, _OFFSETS, band, seen, rate, curve)
-
-        spread(work, len(order), options.threads)
+        for index in rng.permutation(len(shards)).tolist():
+            rows = _gathered(shards[index](), plies, options.threads)
+            whole = rng.permutation(len(rows.labels))
+            for first in range(0, len(whole), _PIECE):
+                order = whole[first : first + _PIECE]
+                rate = np.float32(options.rate * (1 - done / (options.passes * total)))
+                _spread_descent(order, rows, band, seen, rate, curve, options.threads)
+                done += len(order)
+                said.now_and_then(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {done} of {total} rows")
         text = f", held out {_error(band, held, options):.3f}" if len(held.labels) else ""
-        said.say(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {len(order)} rows{text}")
+        said.say(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {total} rows{text}")
+    if start is None:
+        # Of configurations that no row has, the random numbers are left.
+        band.lanes[(seen.lanes == _LANES_SEEN).all(axis=1)] = 0
     return band
+
+
+def _surveyed(shards: Sequence[Callable[[], Shard]], plies: range, options: NetworkOptions) -> tuple[_BandRows, int]:
+    """Return the held-out rows of all shards, and the number of the others. Raises `TrainingError` if a ply has none of
+    these.
+    """
+    held, counts = [], np.zeros(len(plies), np.int64)
+    for opened in shards:
+        shard = opened()
+        held.append(_gathered(shard, plies, options.threads, held=True))
+        counts += [len(shard.rows(ply).labels) for ply in plies]
+    if not counts.all():
+        missing = plies.start + int(np.argmin(counts))
+        raise TrainingError(f"no labels of ply {missing}, which is in the band {plies.start}-{plies[-1]}")
+    return _BandRows(*(np.concatenate(column) for column in zip(*held, strict=True))), int(counts.sum())
+
+
+def _spread_descent(
+    order: NDArray[np.int64],
+    rows: _BandRows,
+    band: BandWeights,
+    seen: BandWeights,
+    rate: np.float32,
+    curve: np.float32,
+    threads: int,
+) -> None:
+    def work(begin: int, end: int) -> None:
+        _descend(order[begin:end], rows, _COLUMNS, _OFFSETS, band, seen, rate, curve)
+
+    spread(work, len(order), threads)
 
 
 def run(task: FitTask, options: NetworkOptions) -> None:
@@ -314,11 +374,17 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     progress = StageProgress("fit-network")
     data = task.data()
     heads, lanes, origin = _begun(task.start, options)
+    shards = [partial(data.opened, number) for number in range(len(data.sources))]
     fitted = []
     for number, begin in enumerate(options.bands):
         plies = range(begin, (*options.bands, PLIES)[number + 1])
         if task.first <= begin and plies[-1] <= task.last:
-            band = fit_band(data.rows, lambda ply: data.rows(ply, held=True), plies, options, progress)
+            start = None
+            if options.going_on:
+                if not lanes[number]:
+                    raise TrainingError("nothing to go on from: name it with --start")
+                start = BandWeights.of(Network(options.bands, tuple(heads), b"".join(lanes)), number)
+            band = fit_band(shards, plies, options, progress, start)
             heads[begin : plies.stop], lanes[number] = band.heads(), band.packed_lanes()
             fitted.append([begin, plies[-1]])
     if not all(lanes):
