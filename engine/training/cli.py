@@ -107,6 +107,7 @@ def _campaign(options: argparse.Namespace, command: str) -> None:
         first=options.first,
         shards=options.shards,
         perturbed=options.perturbed,
+        self_play=options.self_play,
         truth=options.truth,
         command=command,
     )
@@ -290,6 +291,20 @@ STAGES = (
         (_option("sources", nargs="+"), _OUT),
     ),
     Stage(
+        "self-play",
+        _from("games.self_play"),
+        "games of an evaluation against itself, from random openings",
+        (
+            _WEIGHTS,
+            _OUT,
+            _option("--games", whole(1, _MOST), default=200_000, help="how many are begun; half of them stay even"),
+            _option(
+                "--noise", real(0, 64), default=1.5, metavar="DISCS", help="of the scores by which moves are chosen"
+            ),
+            _SEED,
+        ),
+    ),
+    Stage(
         "positions",
         _from("labelling.positions"),
         "games to positions: of the games, perturbed ones, all openings",
@@ -335,6 +350,7 @@ STAGES = (
             _option("--first", whole(1, 9999), default=1, help="number of the first shard, the seed of its positions"),
             _option("--shards", whole(0, 9999), default=0, help="how many shards (0: without end)"),
             _option("--perturbed", whole(0, _MOST), default=250_000, help="perturbed positions a ply in a shard"),
+            _option("--self-play", whole(1, _MOST), default=200_000, help="games against itself for each even shard"),
             _WORKERS,
             _TRUTH,
         ),

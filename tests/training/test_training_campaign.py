@@ -30,7 +30,7 @@ def games(tmp_path_factory):
 
 
 def command(folder, *more):
-    options = ["--weights", str(SHIPPED), "--perturbed", "6", "--workers", "1"]
+    options = ["--weights", str(SHIPPED), "--perturbed", "6", "--self-play", "9", "--workers", "1"]
     return [sys.executable, "-c", PROGRAM, "train", "campaign", str(folder), *map(str, more), *options]
 
 
@@ -64,8 +64,9 @@ def two_shards(games, tmp_path_factory):
 
 def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, priority, capsys):
     folder = two_shards
-    kinds = [f"{number:04}-{kind}.npz" for number in (1, 2) for kind in ("even", "exact", "odd", "positions")]
-    assert [path.name for path in sorted(folder.glob("0*.npz"))] == kinds
+    kinds = {f"{number:04}-{kind}.npz" for number in (1, 2) for kind in ("even", "exact", "odd", "positions")}
+    assert {path.name for path in folder.glob("0*.npz")} == kinds | {"0002-games.npz"}
+    assert store.record_of(folder / "0002-positions.npz")["games"]["stage"] == "self-play"
     boards = []
     for number in (1, 2):
         rows, record = store.load(folder / f"{number:04}-positions.npz")

@@ -1,8 +1,9 @@
 """Stage `campaign`: positions and their labels, shard by shard, for as long as it is left to run.
 
-A shard is a file of positions and the files of its labels. Its number is the seed of all that is drawn by lot, so that
-machines which begin at other numbers make other shards; their files can be copied into one folder. Nothing but the
-files says what is done: whatever ends the stage, the same command goes on.
+A shard is a file of positions and the files of its labels. Odd shards have positions of the games that were given,
+even ones of games that the evaluation plays against itself (stage `self-play`). A shard's number is the seed of all
+that is drawn by lot, so that machines which begin at other numbers make other shards; their files can be copied into
+one folder. Nothing but the files says what is done: whatever ends the stage, the same command goes on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.engine.training.fitting.dataset import EXACT
-from desdaemon.engine.training.store import StageProgress, TrainingError, load
+from desdaemon.engine.training.store import StageProgress, TrainingError, record_of
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system import files, platform
@@ -35,10 +36,15 @@ class LabelTask(NamedTuple):
 
 TASKS = (
     LabelTask("exact", 47, 52, EXACT),
-    LabelTask("even", 8, 46, 6, Selectivity.PERCENT_95),
-    LabelTask("odd", 8, 46, 7, Selectivity.PERCENT_95, 20_000),
+    LabelTask("even", 8, 46, 4, Selectivity.PERCENT_95),
+    LabelTask("odd", 8, 46, 5, Selectivity.PERCENT_95, 10_000),
 )
-"""Odd depths score too high and even ones too low; a few of the one kind let the fit bring the two together."""
+"""Odd depths score too high and even ones too low; a few of the one kind let the fit bring the two together. In the
+time of one label of six plies four of four are made, from which a network errs less (docs/notes/cheap-labels.md).
+"""
+
+_NOISE = 1.5
+"""Discs; see `self_play.play`."""
 
 
 def _shard_file(folder: Path, number: int, name: str) -> Path:
@@ -59,7 +65,7 @@ def _done(path: Path) -> int | None:
     """Return the number of labels in a file that is complete, otherwise None."""
     if not path.exists():
         return None
-    record = load(path)[1]
+    record = record_of(path)
     return int(record["labels"]) if record.get("complete") else None
 
 
@@ -72,15 +78,18 @@ def run(
     first: int,
     shards: int,
     perturbed: int,
+    self_play: int,
     truth: list[Path],
     command: str,
 ) -> None:
     """Make ``shards`` shards (0: without end) with numbers from ``first`` on, at idle priority.
 
     ``sources`` are what stage `games` reads; they are read once, when ``folder`` is new. ``perturbed`` is the number of
-    perturbed positions a ply. Raises what the stages `games`, `positions` and `label` raise.
+    perturbed positions a ply, ``self_play`` that of games for an even shard. Raises what the stages `games`,
+    `positions` and `label` raise.
     """
     from desdaemon.engine.training.games import game_files
+    from desdaemon.engine.training.games import self_play as game_player
 
     progress = StageProgress("campaign")
     games = folder / "games.npz"
@@ -95,8 +104,12 @@ def run(
         rows = _shard_file(folder, number, "positions")
         if not rows.exists():
             others = [path for path in sorted(folder.glob("*-positions.npz")) if path < rows]
+            played = games
+            if number % 2 == 0:
+                played = _shard_file(folder, number, "games")
+                game_player.run(weights, played, games=self_play, noise=_NOISE, seed=number)
             positions.run(
-                games, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others, plies=(8, 52)
+                played, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others, plies=(8, 52)
             )
         for task in TASKS:
             out = _shard_file(folder, number, task.name)

@@ -209,7 +209,7 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
     return _rows(players, opponents, held[visits.games[rows]][alive], results, ply, PERTURBED)
 
 
-def _successors(
+def successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
     """Return all positions one move later, a forced pass made first, and for each the number of the board before."""
@@ -229,7 +229,7 @@ def openings(last: int) -> list[Arrays]:
         none = np.full(len(players), np.nan, np.float32)
         rows = _rows(players, opponents, np.zeros(len(players), np.bool_), none, ply, OPENING)
         by_ply.append(rows)
-        players, opponents, _ = _successors(rows["players"], rows["opponents"])
+        players, opponents, _ = successors(rows["players"], rows["opponents"])
     return by_ply
 
 

@@ -133,6 +133,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a keys
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
 complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a campaign
