@@ -54,7 +54,7 @@ def part_of(rows, part):
 
 
 def fitted(*parts, threads=1, seed=1, start=None, passes=40):
-    options = network.NetworkOptions(EVERY_PLY, passes=passes, rate=0.01, threads=threads, seed=seed)
+    options = network.NetworkOptions(EVERY_PLY, passes=passes, threads=threads, seed=seed)
     shards = [lambda rows=rows: Shard(rows) for rows in parts]
     return network.fit_band(shards, range(PLY, PLY + 1), options, STAGE, start)
 

@@ -71,14 +71,24 @@ _LANES_RATE = 0.6
 _LANES_SEEN = 30.0
 """Initial sum of a lane's squared gradients, so that a configuration seen only a few times moves little."""
 
-_HEADS_SEEN, _KNOWN_HEADS_SEEN = 1e-2, 1.0
-"""The same of a number of a head: of one that begins at random, and of one that was fitted before."""
+
+class _Steps(NamedTuple):
+    """How far a row moves a network's numbers."""
+
+    rate: float
+    """Size of the first steps."""
+    heads_seen: float
+    """As `_LANES_SEEN`, for a number of a head."""
+    decay: float
+    """Fraction of a lane that is added to its gradient."""
+
+
+_FROM_NOTHING = _Steps(rate=0.05, heads_seen=1e-2, decay=0.01)
+_GOING_ON = _Steps(rate=0.02, heads_seen=1.0, decay=0.0)
+"""What older labels taught must not be pulled to 0 again (docs/notes/cheap-labels.md)."""
 
 _PIECE = 500_000
 """The rate falls after so many rows."""
-
-_DECAY = np.float32(0.01)
-"""Fraction of a lane that is added to its gradient."""
 
 _COLUMNS = np.array(
     [
@@ -100,8 +110,6 @@ class NetworkOptions(NamedTuple):
     """The first ply of each band."""
     passes: int = 8
     """Number of passes over all rows."""
-    rate: float = 0.05
-    """Size of the first steps."""
     curve: float = 80.0
     """The score curve, a number of discs (`curves.scores`)."""
     threads: int = 1
@@ -186,10 +194,12 @@ def _descend(
     band: BandWeights,
     seen: BandWeights,
     rate: np.float32,
+    decay: np.float32,
     curve: np.float32,
 ) -> None:
     """Make one pass over the rows in ``order``: change ``band`` by each row's gradient, in steps of ``rate`` divided by
-    the root of ``seen``, the sums of the squared gradients of each number, which grow too.
+    the root of ``seen``, the sums of the squared gradients of each number, which grow too. ``decay`` times a lane is
+    added to its gradient.
 
     Only the indices in ``columns`` of a row are looked up. The index in column ``columns[k]`` plus ``offsets[k]`` is
     the place of its lanes in ``band``.
@@ -232,7 +242,7 @@ def _descend(
         for k in range(columns.shape[0]):
             place = places[k]
             for d in range(LANES):
-                gradient = pulls[d] + _DECAY * band.lanes[place, d]
+                gradient = pulls[d] + decay * band.lanes[place, d]
                 seen.lanes[place, d] += gradient * gradient
                 band.lanes[place, d] -= np.float32(_LANES_RATE) * rate * gradient / np.sqrt(seen.lanes[place, d])
 
@@ -311,19 +321,19 @@ def fit_band(
     rng = np.random.default_rng([options.seed, plies.start])
     held, total = _surveyed(shards, plies, options)
     band = start or BandWeights.begun(len(plies), rng)
-    heads_seen = _KNOWN_HEADS_SEEN if start else _HEADS_SEEN
+    steps = _GOING_ON if start else _FROM_NOTHING
     seen = BandWeights(
-        np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, heads_seen) for numbers in band[1:])
+        np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, steps.heads_seen) for numbers in band[1:])
     )
-    curve, done = np.float32(options.curve), 0
+    done = 0
     for number in range(options.passes):
         for index in rng.permutation(len(shards)).tolist():
             rows = _gathered(shards[index](), plies, options.threads)
             whole = rng.permutation(len(rows.labels))
             for first in range(0, len(whole), _PIECE):
                 order = whole[first : first + _PIECE]
-                rate = np.float32(options.rate * (1 - done / (options.passes * total)))
-                _spread_descent(order, rows, band, seen, rate, curve, options.threads)
+                rate = steps.rate * (1 - done / (options.passes * total))
+                _spread_descent(order, rows, band, seen, steps._replace(rate=rate), options)
                 done += len(order)
                 said.now_and_then(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {done} of {total} rows")
         text = f", held out {_error(band, held, options):.3f}" if len(held.labels) else ""
@@ -354,14 +364,15 @@ def _spread_descent(
     rows: _BandRows,
     band: BandWeights,
     seen: BandWeights,
-    rate: np.float32,
-    curve: np.float32,
-    threads: int,
+    steps: _Steps,
+    options: NetworkOptions,
 ) -> None:
-    def work(begin: int, end: int) -> None:
-        _descend(order[begin:end], rows, _COLUMNS, _OFFSETS, band, seen, rate, curve)
+    rate, decay, curve = np.float32(steps.rate), np.float32(steps.decay), np.float32(options.curve)
 
-    spread(work, len(order), threads)
+    def work(begin: int, end: int) -> None:
+        _descend(order[begin:end], rows, _COLUMNS, _OFFSETS, band, seen, rate, decay, curve)
+
+    spread(work, len(order), options.threads)
 
 
 def run(task: FitTask, options: NetworkOptions) -> None:
