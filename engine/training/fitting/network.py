@@ -325,17 +325,17 @@ def fit_band(
     seen = BandWeights(
         np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, steps.heads_seen) for numbers in band[1:])
     )
-    done = 0
+    done, all_passes = 0, options.passes * total
     for number in range(options.passes):
         for index in rng.permutation(len(shards)).tolist():
             rows = _gathered(shards[index](), plies, options.threads)
             whole = rng.permutation(len(rows.labels))
             for first in range(0, len(whole), _PIECE):
                 order = whole[first : first + _PIECE]
-                rate = steps.rate * (1 - done / (options.passes * total))
+                rate = steps.rate * (1 - done / all_passes)
                 _spread_descent(order, rows, band, seen, steps._replace(rate=rate), options)
                 done += len(order)
-                said.now_and_then(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {done} of {total} rows")
+                said.now_and_then(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {done} of {all_passes} rows")
         text = f", held out {_error(band, held, options):.3f}" if len(held.labels) else ""
         said.say(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {total} rows{text}")
     if start is None:
