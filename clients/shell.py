@@ -1,8 +1,9 @@
 """`desdaemon shell`: the text protocol of a daemon, on this machine or another, with history and completion.
 
 Each line is sent as the operation `text`: answers go to standard output, error messages to standard error; after an
-error the exit status is 1. An interrupt sends `stop`, a second one cancels the command. With ``--json`` a line is an
-operation and a JSON map of arguments, every reply is a line of JSON, and an interrupt cancels the request.
+error the exit status is 1. Their control characters are escaped, because the daemon may be a stranger's. An interrupt
+sends `stop`, a second one cancels the command. With ``--json`` a line is an operation and a JSON map of arguments,
+every reply is a line of JSON, and an interrupt cancels the request.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from desdaemon.protocol.commands.completion import candidates
 from desdaemon.protocol.commands.text import read_line
-from desdaemon.protocol.errors import BadInput, in_one_line, quoted
+from desdaemon.protocol.errors import BadInput, escaped, escaped_lines, in_one_line, quoted
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.terminal import ElapsedTime, ProgressLine, paged
 
@@ -99,7 +100,7 @@ class Shell:
         try:
             done = self._execute(line)
         except (DaemonError, BadInput) as error:
-            logs.echo(told(error))
+            logs.echo(escaped_lines(told(error)))
             done = False
         if self.client.connections != self._connections:
             self._connections = self.client.connections
@@ -127,9 +128,9 @@ class Shell:
                 handle.cancel()
         data = handle.result()
         text = str(data.get("out") or "")
-        if not (helps and paged(text)):
+        if not (helps and paged(escaped_lines(text))):
             shown.write(0, text if text.endswith("\n") or not text else text + "\n")
-        logs.echo(str(data.get("err") or ""))
+        logs.echo(escaped_lines(str(data.get("err") or "")))
         return not data.get("err")
 
     def _operation(self, line: str) -> bool:
@@ -154,7 +155,7 @@ class Shell:
             return False
         finally:
             for warning in handle.warnings if handle else ():
-                logs.echo(warning)
+                logs.echo(escaped_lines(warning))
         return True
 
     def _tell(self, kind: str, data: Data) -> None:
@@ -191,7 +192,8 @@ class Shell:
                 platform.restore_terminal(0, first_state)
 
     def _prompted(self, readline: Any, history: Path) -> Iterator[str]:
-        sys.stdout.write(f"{self.client.hello.name} {self.client.hello.version}, role {self.client.hello.role}\n")
+        hello = self.client.hello
+        sys.stdout.write(escaped(f"{hello.name} {hello.version}, role {hello.role}") + "\n")
         while True:
             try:
                 yield input(PROMPT)
@@ -230,7 +232,7 @@ class _Shown:
         characters before ``start`` have not been written.
         """
         if start <= self._length < start + len(text):
-            sys.stdout.write(text[self._length - start :])
+            sys.stdout.write(escaped_lines(text[self._length - start :]))
             sys.stdout.flush()
             self._length = start + len(text)
 
@@ -250,7 +252,7 @@ class _Shown:
                     if not out.endswith("\n"):
                         # A line of the command's own, or the progress, stands where the seconds would.
                         counting.close()
-                    progress.show(str(partial.get("progress", "")))
+                    progress.show(escaped(str(partial.get("progress", ""))))
                     self.write(at, out)
         finally:
             progress.clear()

@@ -81,6 +81,11 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def escaped_lines(text: str) -> str:
+    """Return ``text`` as `escaped` does, but with its line breaks and tabs."""
+    return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
+
+
 class Complaints:
     """Passes the first complaints on to ``tell``, and at the end of the block the number of the others."""
 

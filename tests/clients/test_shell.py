@@ -184,6 +184,12 @@ def test_an_interrupt_while_a_line_is_sent_counts_once_it_is_sent(structured: bo
     assert client.done == ["go", "cancel" if structured else "stop"]
 
 
+def test_a_terminal_does_not_obey_what_a_daemon_writes(daemon: PretendedDaemon) -> None:
+    daemon.answers["text"] = lambda request: {"out": "\x1b]0;title\x07\tF5\n", "err": "\x1b[2J no\x9b1m\n"}
+    done = shell("-c", "hint 1")
+    assert (done.stdout, done.stderr) == ("\\x1b]0;title\\x07\tF5\n", "\\x1b[2J no\\x9b1m\n")
+
+
 def test_what_a_line_prints_is_shown_at_once(daemon: PretendedDaemon) -> None:
     daemon.answers["hello"] = lambda request: {**daemon.hello(request), "features": ["text.partials"]}
     del daemon.answers["text"]
