@@ -21,7 +21,7 @@ from desdaemon.book.changes import Question
 from desdaemon.book.chunks import Rows
 from desdaemon.book.counts import parents_of
 from desdaemon.book.errors import within
-from desdaemon.book.layout import HUMAN, LINKED, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.layout import HUMAN, LINKED, NO_LEVEL, NO_MOVE, NO_SCORE, OPEN, PASS
 from desdaemon.book.passes import await_kernels
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.book.readings import in_scale
@@ -321,9 +321,12 @@ class GrowthCommand(LongCommand):
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
         self.complete_at(np.array(sorted(rows), np.int64), whole=whole)
 
-    def complete_at(self, rows: Rows, *, whole: bool) -> None:
+    def complete_at(self, rows: Rows, *, whole: bool, killed: bool = False) -> None:
         """Search a new leaf for each position of the ascending ``rows`` whose leaf is faulty, and for each parent whose
         leaf has become a link. ``whole`` says that no other leaf of the book is faulty.
+
+        After a command that was ``killed`` parents without a leaf are searched too: whoever opened the book has run
+        negamax, which drops leaves that have become links.
         """
         above = parents_of(self.book.table, rows) if len(rows) < len(self.book) else None
         if above is None:
@@ -331,7 +334,8 @@ class GrowthCommand(LongCommand):
             return
         own = set(rows.tolist())
         faults = self.book.faults_among(np.union1d(rows, above[0]), self.progress)
-        self._search_open([row for row, fault in faults.tolist() if row in own or fault == LINKED])
+        lost = (LINKED, OPEN) if killed else (LINKED,)
+        self._search_open([row for row, fault in faults.tolist() if row in own or fault in lost])
         if whole:
             self.book.checked()
 

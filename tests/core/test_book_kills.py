@@ -89,6 +89,8 @@ SLOW = [pytest.param(command, kind, 10, marks=pytest.mark.slow) for command in C
         (COMMANDS[0], "overlay", 3),
         (COMMANDS[1], "book", 2),
         (COMMANDS[2], "book", 2),
+        # The fourth kill leaves a parent whose leaf has become a link.
+        (COMMANDS[2], "overlay", 4),
         *SLOW,
     ],
 )
