@@ -319,7 +319,7 @@ def fit_band(
     Raises `TrainingError` if a ply has no rows.
     """
     rng = np.random.default_rng([options.seed, plies.start])
-    held, total = _surveyed(shards, plies, options)
+    held, total = _surveyed(shards, plies, options, said)
     band = start or BandWeights.begun(len(plies), rng)
     steps = _GOING_ON if start else _FROM_NOTHING
     seen = BandWeights(
@@ -344,7 +344,9 @@ def fit_band(
     return band
 
 
-def _surveyed(shards: Sequence[Callable[[], Shard]], plies: range, options: NetworkOptions) -> tuple[_BandRows, int]:
+def _surveyed(
+    shards: Sequence[Callable[[], Shard]], plies: range, options: NetworkOptions, said: StageProgress
+) -> tuple[_BandRows, int]:
     """Return the held-out rows of all shards, and the number of the others. Raises `TrainingError` if a ply has none of
     these.
     """
@@ -353,6 +355,7 @@ def _surveyed(shards: Sequence[Callable[[], Shard]], plies: range, options: Netw
         shard = opened()
         held.append(_gathered(shard, plies, options.threads, held=True))
         counts += [len(shard.rows(ply).labels) for ply in plies]
+        said.now_and_then(f"plies {plies.start}-{plies[-1]}: {len(held)} of {len(shards)} files are read")
     if not counts.all():
         missing = plies.start + int(np.argmin(counts))
         raise TrainingError(f"no labels of ply {missing}, which is in the band {plies.start}-{plies[-1]}")
@@ -400,6 +403,7 @@ def run(task: FitTask, options: NetworkOptions) -> None:
             fitted.append([begin, plies[-1]])
     if not all(lanes):
         raise TrainingError("a band of plies is neither fitted nor in --start")
+    progress.say(f"the record tells what is in {len(data.sources)} files: they are read again")
     record = {**task.record(data, options.curve, options._asdict(), origin), "fitted": fitted}
     network = Network(options.bands, tuple(heads), b"".join(lanes))
     write_shipped(task.out, network, record)

@@ -20,7 +20,7 @@ _LENGTH = 50
 _EVEN = 12.0
 """After the random moves a game goes on if the evaluation is within so many discs of even."""
 
-_BATCH = 50_000
+_BATCH = 10_000
 """Games played side by side. Each batch has a seed of its own, so that more games begin with the same ones."""
 
 
@@ -63,8 +63,9 @@ def run(weights: Path, out: Path, *, games: int, noise: float, seed: int) -> Non
     parts: list[Arrays] = []
     for first in range(0, games, _BATCH):
         rng = np.random.default_rng([seed, 4, first])
-        parts.append(play(static, min(_BATCH, games - first), rng, noise))
-        progress.now_and_then(f"{first + _BATCH} of {games} games")
+        count = min(_BATCH, games - first)
+        parts.append(play(static, count, rng, noise))
+        progress.now_and_then(f"{first + count} of {games} games")
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     count = len(joined["lengths"])
     record = {
