@@ -311,7 +311,7 @@ class GrowthCommand(LongCommand):
     def storing(self, positions: Collection[Position]) -> Iterator[None]:
         """A context that begins by adding canonical positions; a crash leaves all or none of them and of what its block
         changes. After the block it searches a new leaf for each of them whose leaf is faulty, and for each parent whose
-        leaf has become a link.
+        leaf has become a link or is missing.
         """
         table = self.book.table
         whole = self.book.complete or not len(self.book)
@@ -321,12 +321,9 @@ class GrowthCommand(LongCommand):
         rows = {row for position in positions if (row := table.find_canonical(*position)) >= 0}
         self.complete_at(np.array(sorted(rows), np.int64), whole=whole)
 
-    def complete_at(self, rows: Rows, *, whole: bool, killed: bool = False) -> None:
+    def complete_at(self, rows: Rows, *, whole: bool) -> None:
         """Search a new leaf for each position of the ascending ``rows`` whose leaf is faulty, and for each parent whose
-        leaf has become a link. ``whole`` says that no other leaf of the book is faulty.
-
-        After a command that was ``killed`` parents without a leaf are searched too: whoever opened the book has run
-        negamax, which drops leaves that have become links.
+        leaf has become a link or is missing. ``whole`` says that no other leaf of the book is faulty.
         """
         above = parents_of(self.book.table, rows) if len(rows) < len(self.book) else None
         if above is None:
@@ -334,8 +331,8 @@ class GrowthCommand(LongCommand):
             return
         own = set(rows.tolist())
         faults = self.book.faults_among(np.union1d(rows, above[0]), self.progress)
-        lost = (LINKED, OPEN) if killed else (LINKED,)
-        self._search_open([row for row, fault in faults.tolist() if row in own or fault in lost])
+        # After a kill a leaf that has become a link is missing: whoever opens a book runs negamax, which drops those.
+        self._search_open([row for row, fault in faults.tolist() if row in own or fault in (LINKED, OPEN)])
         if whole:
             self.book.checked()
 

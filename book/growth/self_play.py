@@ -140,7 +140,7 @@ def self_play(
             lines = zip(counted["player"].tolist(), counted["opponent"].tolist(), moves_of(counted), strict=True)
             keys = np.concatenate([book.table.replay(*line)[0] for line in list(lines)[-ROUND:]])
             rows = book.table.find_many(keys)
-            job.complete_at(np.unique(rows[rows >= 0]), whole=False, killed=True)
+            job.complete_at(np.unique(rows[rows >= 0]), whole=False)
             job.negamax()
         for done in range(len(counted), games, ROUND):
             job.rounds += 1

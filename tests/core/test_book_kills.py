@@ -14,6 +14,7 @@ from toys import contents
 from desdaemon.book.games import moves_of
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import journal_path
+from desdaemon.protocol.othello import rules
 
 pytestmark = pytest.mark.needs("book.growth")
 
@@ -156,6 +157,37 @@ def test_ten_kills_inside_budgets_leave_the_same_book(command: str, kind: str, t
     dialogue = opened(path)
     assert content(dialogue, command, tmp_path) == wanted
     dialogue.close()
+
+
+def test_a_killed_add_that_is_repeated_makes_the_same_book(tmp_path: Path) -> None:
+    """The second game reaches, in another order, the position behind the leaf of the first game's last one: a parent
+    that is not on its line.
+    """
+    path = made("book", tmp_path)
+    dialogue = opened(path)
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("f5d6c3d3\n", encoding="utf-8")
+    second.write_text("f5d6c4d3c3\n", encoding="utf-8")
+    dialogue.say(f"book add {first}")
+    dialogue.say("play f5d6c3d3")
+    parent = dialogue.book.entry(*dialogue.session.game.position[:2])
+    assert parent is not None
+    dialogue.say("play c4")
+    behind = rules.play(parent.player, parent.opponent, parent.leaf_move)
+    assert rules.canonical(*behind) == rules.canonical(*dialogue.session.game.position[:2])
+    before = journal_path(path).stat().st_size
+    dialogue.say(f"book add {second}")
+    wanted = contents(dialogue.book)
+    dialogue.books.commit()
+    base, log = path.read_bytes(), journal_path(path).read_bytes()
+    dialogue.close()
+    for end in range(before, len(log), 64):
+        path.write_bytes(base)
+        journal_path(path).write_bytes(log[:end])
+        dialogue = opened(path)
+        dialogue.say(f"book add {second}")
+        assert contents(dialogue.book) == wanted, end
+        dialogue.close()
 
 
 def test_a_step_of_a_schedule_tells_what_it_added_after_a_kill(tmp_path: Path) -> None:
