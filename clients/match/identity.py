@@ -59,7 +59,7 @@ def _files(words: list[str]) -> list[Path]:
 def _add(digest: Any, path: Path) -> None:
     try:
         if path.is_file() and path.stat().st_size <= _LARGEST:
-            digest.update(path.name.encode())
+            digest.update(os.fsencode(path.name))
             digest.update(path.read_bytes())
     except OSError:
         return

@@ -195,7 +195,7 @@ class MatchPage:
 
     def _write(self, name: str, text: str) -> bool:
         """Replace a file unless it has this content. Returns whether it has it now."""
-        path, content = self._folder / name, text.encode()
+        path, content = self._folder / name, text.encode("utf-8", "backslashreplace")
         try:
             if not (path.is_file() and path.read_bytes() == content):
                 files.replace(path, content)

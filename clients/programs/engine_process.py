@@ -162,7 +162,7 @@ class EngineProcess:
                 self._log.flush()
 
     def send(self, *lines: str) -> None:
-        data = "".join(f"{line}\n" for line in lines).encode()
+        data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
         self._note(_SENT, data)
         try:
             self._input.write(data)

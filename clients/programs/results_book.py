@@ -80,7 +80,7 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
     try:
         if list_file is not None and list_file.exists():
             counted = set(json.loads(list_file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         raise BadInput(f"{quoted(str(list_file))}: expected the numbers of the games that are counted") from None
     games = [game for game in games if game.number not in counted]
     if not games:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
 import shlex
@@ -445,6 +446,22 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
     capsys.readouterr()
     assert run(*sides, "--journal", journal, "--move-time", "5", games=4) == 1
     assert "(program 1 ms for each move: 0.0 there, 5000.0 here)" in capsys.readouterr().err
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
+def test_names_of_programs_and_files_may_be_any_bytes(protocol: str, tmp_path: Path) -> None:
+    """Also when the match goes on: its journal knows the program again."""
+    other = os.fsdecode(b"\xff")
+    program = tmp_path / f"program{other}"
+    program.write_text(f"#!/bin/sh\nexec {fake(protocol, 'first')}\n")
+    program.chmod(0o755)
+    outputs = [word for name in ("journal", "json", "page", "log", "save") for word in (f"--{name}", tmp_path / name)]
+    outputs[-1] = tmp_path / f"games{other}.ggf"
+    sides = [str(program), fake("gtp", "last"), "--names", f"A{other},B", *outputs]
+    assert run(*sides, games=2) == 0
+    assert run(*sides, games=4) == 0
+    assert len(list(read_games(str(outputs[-1])))) == 4
 
 
 @pytest.mark.posix

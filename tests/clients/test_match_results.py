@@ -562,10 +562,11 @@ def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.Cap
     arguments[3] = "4"
     assert command.main(arguments) == 0
     assert games() == 4
-    (tmp_path / "journal.counted").write_text("[0, ")
-    capsys.readouterr()
-    assert command.main(arguments) == 1
-    assert "expected the numbers of the games that are counted" in capsys.readouterr().err
+    for damaged in ("[0, ", "[" * 100_000):
+        (tmp_path / "journal.counted").write_text(damaged)
+        capsys.readouterr()
+        assert command.main(arguments) == 1
+        assert "expected the numbers of the games that are counted" in capsys.readouterr().err
     export = tmp_path / "b.dat"
     registry.save(export, new)
     content = export.read_bytes()

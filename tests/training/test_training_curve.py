@@ -260,7 +260,15 @@ def test_labels_may_be_measured_against_the_mean_of_two_searches(tmp_path, monke
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"coefficients": {}}', '{"coefficients": {"4": 1}}', '{"coefficients": {"4": {"odd": NaN}}}'],
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"coefficients": {}}',
+        '{"coefficients": {"4": 1}}',
+        '{"coefficients": {"4": {"odd": NaN}}}',
+    ],
 )
 def test_files_of_other_kinds_are_no_calibration(tmp_path, capsys, content):
     path = tmp_path / "cal.json"

@@ -220,7 +220,7 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
     if model != of_record(read(SHIPPED)[1]).probcut:
         assert cli.main(["install", str(out), str(installed), "--out", str(tmp_path / "x.xz")]) == 1
         assert "measured with weights" in capsys.readouterr().err
-    for bad in ("", "[]", "{}", '{"model": {"ceiling": 3}}', '{"model": 3}'):
+    for bad in ("", "[]", "{}", "[" * 100_000, '{"model": {"ceiling": 3}}', '{"model": 3}'):
         out.write_text(bad)
         assert cli.main(["install", str(out), str(SHIPPED), "--out", str(tmp_path / "x.xz")]) == 1
         assert f"{out}: not a file of stage probcut" in capsys.readouterr().err

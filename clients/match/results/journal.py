@@ -94,7 +94,8 @@ class Journal:
     def _write(self, entry: dict[str, Any]) -> None:
         if self._file:
             try:
-                self._file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+                line = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
+                self._file.write(line.encode("utf-8", "backslashreplace") + b"\n")
                 self._file.flush()
                 platform.sync(self._file.fileno())
             except OSError as error:

@@ -129,7 +129,7 @@ def read(path: Path) -> Calibration:
         read_fields = json.loads(path.read_text("utf-8"))["coefficients"]
         coefficients = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
         good = all(math.isfinite(value) for fields in coefficients.values() for value in fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: {error!r}") from None
     if not good or not coefficients:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: the coefficients are no numbers")

@@ -268,7 +268,7 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     try:
         content = json.loads(model.read_text("utf-8"))
         fitted = model_of(content["model"])
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise TrainingError(f"{model}: not a file of stage probcut: {error}") from error
     loaded = Weights.load(weights).digest
     if content.get("weights") != loaded:
