@@ -11,6 +11,7 @@ A `Client` runs an `AsyncClient` on a thread of its own; several threads may use
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import threading
@@ -83,11 +84,27 @@ class _Loop:
 
         return self.run(called())
 
+    def start(self, make: Callable[[], AsyncHandle[P, F]]) -> Handle[P, F]:
+        """Return a handle of the request that ``make`` makes on the loop's thread. An interrupt cancels the request."""
+        made: list[AsyncHandle[P, F]] = []
+        try:
+            self.call(lambda: made.append(make()))
+            return Handle(self, made[0])
+        except BaseException:
+            self.begin(_cancel_all(made))
+            raise
+
     def close(self) -> None:
         self.run(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _cancel_all(made: list[AsyncHandle[P, F]]) -> None:
+    for handle in made:
+        with contextlib.suppress(ConnectionLost):
+            await handle.cancel()
 
 
 class Handle(Generic[P, F]):
@@ -173,7 +190,7 @@ def _starts(
 
     @functools.wraps(method)
     def call(client: Client, /, *args: A.args, **kwargs: A.kwargs) -> Handle[P, F]:
-        return Handle(client._loop, client._loop.call(lambda: method(client._client, *args, **kwargs)))
+        return client._loop.start(lambda: method(client._client, *args, **kwargs))
 
     return call
 
@@ -261,13 +278,13 @@ class Client:
         """Make a request for any operation without waiting for its replies; partials and final are the maps that the
         daemon sends.
         """
-        return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
+        return self._loop.start(lambda: self._client.start(op, args))
 
     def book(self, command: str, **args: Any) -> BookJob:
         """Start a book command, such as ``deviate``, without waiting for its end; arguments and partials are those of
         `AsyncClient.book`.
         """
-        return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
+        return self._loop.start(lambda: self._client.book(command, **args))
 
     request = _waits(AsyncClient.request)
     ping = _waits(AsyncClient.ping)

@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,39 @@ def test_an_error_about_the_client_as_a_whole_ends_what_is_in_flight(daemon: Pre
     for handle in waiting:
         with pytest.raises(DaemonError, match="forbidden"):
             handle.result()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda client: client.analyze(moves="f5", level=60),
+        lambda client: client.start("analyze", {"moves": "f5"}),
+        lambda client: client.book("fix"),
+    ],
+)
+def test_an_interrupt_while_a_request_is_made_cancels_it(
+    make: Callable[[Client], object], daemon: PretendedDaemon, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has its handle."""
+    start = AsyncClient.start
+    daemon.answers["cancel"] = lambda request: {"cancelled": True}
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(AsyncClient, "start", start)
+        handle = start(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        return handle
+
+    monkeypatch.setattr(AsyncClient, "start", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            make(client)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    until(lambda: daemon.held and "cancel" in daemon.operations())
 
 
 def test_a_request_is_cancelled(daemon: PretendedDaemon, client: Client) -> None:
