@@ -62,6 +62,8 @@ def write(book: Book, folder: Path, title: str, progress: ProgressCallback = no_
             tidy(part)
     _check(folder, positions)
     positions.mkdir(parents=True, exist_ok=True)
+    # The page of another book would look for positions in the wrong files, should this run be killed.
+    (folder / "index.html").unlink(missing_ok=True)
     files = 1
     while files * PER_FILE < len(book) and files < MOST_FILES:
         files *= 2

@@ -90,6 +90,21 @@ def test_a_site_is_written_after_a_killed_run(book: Book, tmp_path: Path) -> Non
     assert not any(path.exists() for path in left)
 
 
+def test_a_killed_run_leaves_no_page_of_an_earlier_book(book: Book, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(name: str, done: int, total: int) -> None:
+        raise Killed
+
+    pages.write(small_book(2), tmp_path, "a book")
+    with pytest.raises(Killed):
+        pages.write(book, tmp_path, "another", kill)
+    assert not (tmp_path / "index.html").exists()
+    pages.write(book, tmp_path, "another")
+    assert len(positions(tmp_path)) == len(book)
+
+
 @pytest.mark.posix
 @pytest.mark.parametrize("there", ["notes.txt", "positions/notes.js", "positions/1/", "link", "positions/0.js", "file"])
 def test_a_folder_with_other_files_stays_as_it_is(there: str, book: Book, tmp_path: Path) -> None:
