@@ -173,8 +173,9 @@ def test_bands_that_are_not_fitted_are_those_of_the_start(stage, tmp_path, capsy
         assert stage("--out", tmp_path / "other.xz", "--bands", bad) == 2
 
 
-def test_a_ply_without_labels_is_refused():
+def test_a_ply_without_labels_is_refused_before_any_band_is_fitted():
     rows = product_rows(1)
-    options = network.NetworkOptions(EVERY_PLY)
-    with pytest.raises(TrainingError, match="no labels of ply 21"):
-        network.fit_band([lambda: Shard(rows)], range(PLY, 23), options, STAGE)
+    shards = [lambda: Shard(rows)] * 2
+    network.need_rows(shards, [range(PLY, PLY + 1)], STAGE)
+    with pytest.raises(TrainingError, match="no labels of ply 21, which is in the band 21-22"):
+        network.need_rows(shards, [range(PLY, PLY + 1), range(21, 23)], STAGE)

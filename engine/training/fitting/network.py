@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -315,8 +316,6 @@ def fit_band(
     """Return the network of ``plies`` fitted to the rows of ``shards``, each of which is opened anew in each pass, in
     random order; the error of their held-out rows is reported after each pass. The fit begins with the numbers of
     ``start``, which it changes, or with small random ones.
-
-    Raises `TrainingError` if a ply has no rows.
     """
     rng = np.random.default_rng([options.seed, plies.start])
     held, total = _surveyed(shards, plies, options, said)
@@ -344,22 +343,30 @@ def fit_band(
     return band
 
 
+def need_rows(shards: Sequence[Callable[[], Shard]], bands: Sequence[range], said: StageProgress) -> None:
+    """Raise `TrainingError` if a ply of the ``bands`` has no rows in any of the ``shards``."""
+    missing = {ply: plies for plies in bands for ply in plies}
+    for number, opened in enumerate(shards, 1):
+        shard = opened()
+        missing = {ply: plies for ply, plies in missing.items() if not len(shard.rows(ply).labels)}
+        if not missing:
+            return
+        said.now_and_then(f"plies without labels: {number} of {len(shards)} files are read")
+    ply, plies = min(missing.items())
+    raise TrainingError(f"no labels of ply {ply}, which is in the band {plies.start}-{plies[-1]}")
+
+
 def _surveyed(
     shards: Sequence[Callable[[], Shard]], plies: range, options: NetworkOptions, said: StageProgress
 ) -> tuple[_BandRows, int]:
-    """Return the held-out rows of all shards, and the number of the others. Raises `TrainingError` if a ply has none of
-    these.
-    """
-    held, counts = [], np.zeros(len(plies), np.int64)
+    """Return the held-out rows of all shards, and the number of the others."""
+    held, total = [], 0
     for opened in shards:
         shard = opened()
         held.append(_gathered(shard, plies, options.threads, held=True))
-        counts += [len(shard.rows(ply).labels) for ply in plies]
+        total += sum(len(shard.rows(ply).labels) for ply in plies)
         said.now_and_then(f"plies {plies.start}-{plies[-1]}: {len(held)} of {len(shards)} files are read")
-    if not counts.all():
-        missing = plies.start + int(np.argmin(counts))
-        raise TrainingError(f"no labels of ply {missing}, which is in the band {plies.start}-{plies[-1]}")
-    return _BandRows(*(np.concatenate(column) for column in zip(*held, strict=True))), int(counts.sum())
+    return _BandRows(*(np.concatenate(column) for column in zip(*held, strict=True))), total
 
 
 def _spread_descent(
@@ -389,22 +396,27 @@ def run(task: FitTask, options: NetworkOptions) -> None:
     data = task.data()
     heads, lanes, origin = _begun(task.start, options)
     shards = [partial(data.opened, number) for number in range(len(data.sources))]
-    fitted = []
-    for number, begin in enumerate(options.bands):
-        plies = range(begin, (*options.bands, PLIES)[number + 1])
-        if task.first <= begin and plies[-1] <= task.last:
-            start = None
-            if options.going_on:
-                if not lanes[number]:
-                    raise TrainingError("nothing to go on from: name it with --start")
-                start = BandWeights.of(Network(options.bands, tuple(heads), b"".join(lanes)), number)
-            band = fit_band(shards, plies, options, progress, start)
-            heads[begin : plies.stop], lanes[number] = band.heads(), band.packed_lanes()
-            fitted.append([begin, plies[-1]])
-    if not all(lanes):
+    all_bands = [range(first, after) for first, after in pairwise((*options.bands, PLIES))]
+    fitted = {
+        number: plies for number, plies in enumerate(all_bands) if task.first <= plies[0] and plies[-1] <= task.last
+    }
+    if options.going_on and not all(lanes):
+        raise TrainingError("nothing to go on from: name it with --start")
+    if not all(lanes[number] for number in range(len(all_bands)) if number not in fitted):
         raise TrainingError("a band of plies is neither fitted nor in --start")
+    # Hours of a fit would be lost with the last band's rows missing.
+    need_rows(shards, [*fitted.values()], progress)
+    for number, plies in fitted.items():
+        start = None
+        if options.going_on:
+            start = BandWeights.of(Network(options.bands, tuple(heads), b"".join(lanes)), number)
+        band = fit_band(shards, plies, options, progress, start)
+        heads[plies.start : plies.stop], lanes[number] = band.heads(), band.packed_lanes()
     progress.say(f"the record tells what is in {len(data.sources)} files: they are read again")
-    record = {**task.record(data, options.curve, options._asdict(), origin), "fitted": fitted}
+    record = {
+        **task.record(data, options.curve, options._asdict(), origin),
+        "fitted": [[plies[0], plies[-1]] for plies in fitted.values()],
+    }
     network = Network(options.bands, tuple(heads), b"".join(lanes))
     write_shipped(task.out, network, record)
     # Validate the network as the engine reads it from the file.
