@@ -1,5 +1,6 @@
 """A campaign of labels: shards that are made one after the other, whatever ends it."""
 
+import json
 import subprocess
 import sys
 
@@ -75,7 +76,7 @@ def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, 
             labels, about = store.load(folder / f"{number:04}-{kind}.npz")
             assert about["positions"] == record["digest"]
             assert len(labels["rows"]) > 0
-            wanted = (47, 52) if kind == "exact" else (8, 46)
+            wanted = (47, 60) if kind == "exact" else (0, 46)
             assert np.isin(rows["plies"][labels["rows"]], np.arange(wanted[0], wanted[1] + 1)).all()
     assert not boards[0] & boards[1]
     counts = sum(len(store.load(path)[0]["rows"]) for path in folder.glob("*-e*.npz"))
@@ -83,6 +84,14 @@ def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, 
     assert run(folder, "--shards", 2) == 0
     assert f" labels; {counts} of the shards from 1 on" in capsys.readouterr().err
     assert set(priority) == {19}
+
+
+def test_a_network_is_fitted_to_all_that_a_campaign_made(two_shards, tmp_path, capsys):
+    kinds = ("positions", "e*", "odd")
+    positions, *labels = ([str(path) for path in sorted(two_shards.glob(f"0*-{kind}.npz"))] for kind in kinds)
+    options = ["--start", str(SHIPPED), "--go-on", "--passes", "1", "--name", "x", "--out", str(tmp_path / "x.xz")]
+    assert cli.main(["fit-network", *positions, "--labels", *labels[0], *labels[1], *options]) == 0, capsys.readouterr()
+    assert json.loads((tmp_path / "x.json").read_text())["fitted"] == [[0, 23], [24, 37], [38, 60]]
 
 
 def test_a_campaign_that_is_killed_goes_on_to_the_same_labels(games, two_shards, tmp_path):

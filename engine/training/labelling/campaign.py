@@ -35,12 +35,13 @@ class LabelTask(NamedTuple):
 
 
 TASKS = (
-    LabelTask("exact", 47, 52, EXACT),
-    LabelTask("even", 8, 46, 4, Selectivity.PERCENT_95),
-    LabelTask("odd", 8, 46, 5, Selectivity.PERCENT_95, 10_000),
+    LabelTask("exact", 47, 60, EXACT, rows=180_000),
+    LabelTask("even", 0, 46, 4, Selectivity.PERCENT_95),
+    LabelTask("odd", 0, 46, 5, Selectivity.PERCENT_95, 10_000),
 )
-"""Odd depths score too high and even ones too low; a few of the one kind let the fit bring the two together. In the
-time of one label of six plies four of four are made, from which a network errs less (docs/notes/cheap-labels.md).
+"""Every ply has labels, so that every band can be fitted. Odd depths score too high and even ones too low; a few of the
+one kind let the fit bring the two together. In the time of one label of six plies four of four are made, from which a
+network errs less (docs/notes/cheap-labels.md).
 """
 
 _NOISE = 1.5
@@ -108,9 +109,7 @@ def run(
             if number % 2 == 0:
                 played = _shard_file(folder, number, "games")
                 game_player.run(weights, played, games=self_play, noise=_NOISE, seed=number)
-            positions.run(
-                played, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others, plies=(8, 52)
-            )
+            positions.run(played, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others)
         for task in TASKS:
             out = _shard_file(folder, number, task.name)
             if _done(out) is None:
