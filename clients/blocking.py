@@ -11,7 +11,6 @@ A `Client` runs an `AsyncClient` on a thread of its own; several threads may use
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import os
 import threading
@@ -85,7 +84,9 @@ class _Loop:
         return self.run(called())
 
     def start(self, make: Callable[[], AsyncHandle[P, F]]) -> Handle[P, F]:
-        """Return a handle of the request that ``make`` makes on the loop's thread. An interrupt cancels the request."""
+        """Return a handle of the request that ``make`` makes on the loop's thread. An interrupt cancels the request,
+        of which nobody has the handle then.
+        """
         made: list[AsyncHandle[P, F]] = []
         try:
             self.call(lambda: made.append(make()))
@@ -103,8 +104,7 @@ class _Loop:
 
 async def _cancel_all(made: list[AsyncHandle[P, F]]) -> None:
     for handle in made:
-        with contextlib.suppress(ConnectionLost):
-            await handle.cancel()
+        await handle.cancel()
 
 
 class Handle(Generic[P, F]):

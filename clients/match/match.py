@@ -518,7 +518,7 @@ def _described(setting: Setting, programs: list[dict[str, Any]], options: argpar
         openings["sha256"] = hashlib.sha256(repr(known_openings.lines_of(options.openings)).encode()).hexdigest()
     elif options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))
-        openings = {"sha256": hashlib.sha256(texts.encode("utf-8", "backslashreplace")).hexdigest()}
+        openings = {"sha256": hashlib.sha256(texts.encode()).hexdigest()}
     tuned = {"tune": options.tune, "games": setting.schedule.games} if options.tune else {}
     return {
         **tuned,
