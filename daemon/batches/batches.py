@@ -335,11 +335,12 @@ class Batches:
         }
 
     def _forget(self, request: PendingRequest) -> Data:
-        """Cancel a batch's searches and remove its file."""
+        """Remove a batch's file and cancel its searches."""
         batch = self._batch_of(request)
+        # First the file: if it cannot be removed, the batch goes on.
+        batch.file.remove()
         for analysis in batch.in_flight.values():
             analysis.cancel()
-        batch.file.remove()
         del self._batches[batch.job.id]
         if not batch.job.over:
             batch.job.end(CANCELLED)

@@ -83,16 +83,19 @@ class BatchFile:
         of its lines. Results from the first damaged or torn line on are ignored, and overwritten by the next `append`.
         Raises `OSError`, and `ValueError`, `LookupError`, `TypeError` or `OverflowError` if it is no batch.
         """
-        try:
-            self._file = platform.open_file(self.path, os.O_RDWR)
-        except OSError:
-            # On a read-only disk results can still be read.
-            self._file = platform.open_file(self.path, os.O_RDONLY)
+        self._open()
         try:
             self._scan()
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> None:
+        try:
+            self._file = platform.open_file(self.path, os.O_RDWR)
+        except OSError:
+            # On a read-only disk results can still be read.
+            self._file = platform.open_file(self.path, os.O_RDONLY)
 
     def _scan(self) -> None:
         offset = 0
@@ -164,9 +167,13 @@ class BatchFile:
             self._file = -1
 
     def remove(self) -> None:
-        """Close and delete the file. Raises `OSError` if that fails."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+        """Close and delete the file. Raises `OSError` if that fails; if the file is still there, it stays open."""
+        self.close()  # Windows deletes no open file.
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            self._open()
+            raise
         platform.sync_folder(self.path.parent)
 
     def _read(self, offset: int) -> Data:

@@ -183,6 +183,21 @@ def test_a_forgotten_batch_is_gone(daemon: Operated) -> None:
     until(lambda: daemon.services.scheduler.running == 0)
 
 
+def test_a_batch_that_cannot_be_removed_goes_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_options: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    job = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
+    until(lambda: daemon.services.scheduler.running == 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        assert daemon.code("batch.forget", {"job": job}) == "internal"
+    assert daemon.services.scheduler.running == 2
+    daemon.final("cancel", {"job": job})
+    until(lambda: daemon.final("batch.results", {"job": job})["done"])
+    assert daemon.final("batch.forget", {"job": job}) == {"forgotten": True}
+
+
 # --- restarts
 
 
