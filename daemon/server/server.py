@@ -134,7 +134,9 @@ class DaemonServer:
         finally:
             os.umask(old)
         services = self._services
-        self._backups = Backups(self._books, settings, Path(options.data_folder, BACKUPS_FOLDER), options.backups)
+        self._backups = Backups(
+            self._books, settings, Path(options.data_folder, BACKUPS_FOLDER), options.backups, services.health
+        )
         jobs_folder = Path(options.data_folder, JOBS_FOLDER)
         self._books.journal = JobJournal(jobs_folder, options.on_job_end, lambda line: log.warning("job", note=line))
         self._jobs.reserve(self._books.journal.last)

@@ -17,10 +17,17 @@ from waits import until
 
 from desdaemon.core.books.job_journal import JobJournal
 from desdaemon.core.books.jobs import Effort
-from desdaemon.server.backups import BackupPlan, Backups
+from desdaemon.core.metrics import ServerMetrics
+from desdaemon.protocol.system.logs import Log
+from desdaemon.server.backups import RETRY_S, BackupPlan, Backups
 
 SCHEDULE = "learn {depth} 4 8 4 1\nlearn {depth} 2 4 2 2\n"
 HOUR_S = 3600.0
+
+
+def backups_of(dialogue: BookDialogue, folder: Path, plan: BackupPlan) -> tuple[Backups, ServerMetrics]:
+    health = ServerMetrics(Log("error"))
+    return Backups(dialogue.books, dialogue.session.settings, folder, plan, health), health
 
 
 def content(peer: Peer, data: Path) -> str:
@@ -215,7 +222,7 @@ def test_backups_take_no_more_bytes_than_they_may(copies_that_fit: float, kept: 
         dialogue.say(f"book save {tmp_path / 'b.book'}")
         books, folder = dialogue.books, tmp_path / "copies"
         limit = int(copies_that_fit * (tmp_path / "b.book").stat().st_size)
-        backups = Backups(books, dialogue.session.settings, folder, BackupPlan(1, 7, limit))
+        backups, _ = backups_of(dialogue, folder, BackupPlan(1, 7, limit))
         names: list[str] = []
         for hours in range(4):
             backups.look(time.time() + 2 * HOUR_S * hours)
@@ -236,13 +243,52 @@ def test_a_backup_that_cannot_be_removed_stays_and_the_oldest_of_the_others_go(t
         held = tmp_path / "copies" / "b-20200101-000000.book"
         held.mkdir(parents=True)
         os.utime(held, (0, 0))
-        backups = Backups(dialogue.books, dialogue.session.settings, held.parent, BackupPlan(1, 1))
+        backups, _ = backups_of(dialogue, held.parent, BackupPlan(1, 1))
         for hours in range(3):
             backups.look(time.time() + 2 * HOUR_S * hours)
             assert dialogue.books.jobs.listed()[-1].wait(60)
         names = sorted(path.name for path in held.parent.iterdir())
         assert names[0] == held.name
         assert len(names) == 2
+    finally:
+        dialogue.close()
+
+
+def test_copies_that_a_wrong_clock_dated_ahead_neither_end_copying_nor_outlive_newer_ones(tmp_path: Path) -> None:
+    dialogue = BookDialogue()
+    try:
+        dialogue.say("book new 1 4")
+        dialogue.say(f"book save {tmp_path / 'b.book'}")
+        folder, now = tmp_path / "copies", time.time()
+        backups, _ = backups_of(dialogue, folder, BackupPlan(1, 2))
+        made = []
+        for time_of_day in (now + 1000 * HOUR_S, now, now + 0.5 * HOUR_S, now + 2 * HOUR_S):
+            backups.look(time_of_day)
+            assert dialogue.books.jobs.listed()[-1].wait(60)
+            newest = max(folder.iterdir(), key=lambda path: path.stat().st_ctime_ns)
+            os.utime(newest, (time_of_day, time_of_day))
+            made.append(newest.name)
+        assert len(set(made)) == 3
+        assert sorted(path.name for path in folder.iterdir()) == [made[1], made[3]]
+    finally:
+        dialogue.close()
+
+
+def test_a_failed_backup_is_a_problem_until_one_succeeds(tmp_path: Path) -> None:
+    dialogue = BookDialogue()
+    try:
+        dialogue.say("book new 1 4")
+        dialogue.say(f"book save {tmp_path / 'b.book'}")
+        folder, now = tmp_path / "copies", time.time()
+        folder.touch()
+        backups, health = backups_of(dialogue, folder, BackupPlan(24))
+        backups.look(now)
+        assert health.problems == ["the book is not copied to backups: File exists"]
+        folder.unlink()
+        backups.look(now + RETRY_S)
+        assert dialogue.books.jobs.listed()[-1].wait(60)
+        assert health.problems == []
+        assert len(list(folder.iterdir())) == 1
     finally:
         dialogue.close()
 
