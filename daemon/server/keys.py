@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +18,7 @@ from desdaemon.core.paths import keys_folder, private_folder
 from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.rows import ADMIN, READER
 from desdaemon.protocol.system import files, logs, platform
+from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire.messages import ROLES
 from desdaemon.server.transport import curve, sodium
 
@@ -32,6 +36,8 @@ desdaemon keys revoke NAME [--keys FOLDER]
 """
 
 _ALLOWED = "allowed"
+_LOCK = "allowed.lock"
+_PATIENCE_S = 10.0
 _LARGEST = 1 << 20
 _SERVER = "server.key"
 LOCAL = "local"
@@ -92,8 +98,11 @@ class KeyStore:
         path = self.folder / _SERVER
         if not path.exists():
             private_folder(str(self.folder))
-            public, secret = _new_pair()
-            _write_secret(path, f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n')
+            with self._alone():
+                if not path.exists():
+                    public, secret = _new_pair()
+                    text = f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n'
+                    _replace(path, text)
         if platform.open_to_others(path.stat(), 0o077):
             raise BadInput(f"{path}: others can read this secret key: chmod 600 it, or remove it for a new one")
         fields = dict(_FIELD.findall(_text_of(path)))
@@ -115,12 +124,18 @@ class KeyStore:
         """
         _check(name, role)
         server, _ = self.server()
-        self._must_be_new(name)
         public, secret = _new_pair()
         path = Path(file) if file else self.folder / f"{name}.key"
         text = f'# {name}, {role}\nserver-key = "{server}"\npublic-key = "{public}"\nsecret-key = "{secret}"\n'
-        _write_secret(path, text)
-        self._write([*self.allowed().values(), AllowedKey(name, role, public)])
+        with self._alone():
+            if any(key.name == name for key in self.allowed().values()):
+                raise BadInput(f"{quoted(name)}: a key has that name: revoke it first")
+            _write_secret(path, text)
+            try:
+                self._write([*self.allowed().values(), AllowedKey(name, role, public)])
+            except BadInput:
+                path.unlink(missing_ok=True)
+                raise
         return path
 
     def local(self) -> Path:
@@ -144,26 +159,46 @@ class KeyStore:
         if not _is_key(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
         self.server()
-        others = [key for key in self.allowed().values() if key.public != public]
-        if any(key.name == name for key in others):
-            raise BadInput(f"{quoted(name)}: another key has that name: revoke it first")
-        self._write([*others, AllowedKey(name, role, public)])
+        with self._alone():
+            others = [key for key in self.allowed().values() if key.public != public]
+            if any(key.name == name for key in others):
+                raise BadInput(f"{quoted(name)}: another key has that name: revoke it first")
+            self._write([*others, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
         """Remove a client from the allowed ones. Raises `BadInput` if none has the name."""
-        others = [key for key in self.allowed().values() if key.name != name]
-        if len(others) == len(self.allowed()):
-            raise BadInput(f"{quoted(name)}: no such key")
-        self._write(others)
+        with self._alone():
+            others = [key for key in self.allowed().values() if key.name != name]
+            if len(others) == len(self.allowed()):
+                raise BadInput(f"{quoted(name)}: no such key")
+            self._write(others)
 
-    def _must_be_new(self, name: str) -> None:
-        if any(key.name == name for key in self.allowed().values()):
-            raise BadInput(f"{quoted(name)}: a key has that name: revoke it first")
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from changing the list, which is read and written as a whole. Raises `BadInput` if one
+        does for `_PATIENCE_S`. A file system without locks keeps nobody out.
+        """
+        due = time.monotonic() + _PATIENCE_S
+        lock = None
+        with contextlib.suppress(OSError):
+            while lock is None:
+                try:
+                    lock = FileLock(self.folder / _LOCK)
+                except Held as held:
+                    if time.monotonic() > due:
+                        raise BadInput(f"{self.folder}: process {held.holder} is changing the keys") from None
+                    time.sleep(0.005)
+        self._stamp = None
+        try:
+            yield
+        finally:
+            if lock:
+                lock.release()
 
     def _write(self, clients: list[AllowedKey]) -> None:
         lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]
         text = "# name role public-key\n" + "".join(lines)
-        files.replace(self.folder / _ALLOWED, text.encode(), mode=files.PRIVATE)
+        _replace(self.folder / _ALLOWED, text)
         self._stamp = None
 
 
@@ -184,6 +219,13 @@ def _is_key(text: str) -> bool:
         return len(text) == 40 and len(curve.from_z85(text)) == sodium.KEY
     except ValueError:
         return False
+
+
+def _replace(path: Path, text: str) -> None:
+    try:
+        files.replace(path, text.encode(), mode=files.PRIVATE)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
 
 
 def _write_secret(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,8 +37,10 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.rules import canonical_with_symmetry as canonical
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system.locks import FileLock
 from desdaemon.protocol.system.logs import Log
+from desdaemon.server import keys as key_module
 from desdaemon.server import server
 from desdaemon.server.endpoints import Acceptor, is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
@@ -331,6 +334,45 @@ def test_keys_that_were_never_made_are_not_listed(tmp_path: Path, capsys: pytest
     assert keys_main(["list", "--keys", str(tmp_path / "mistyped")]) == 1
     assert "mistyped: no keys there" in capsys.readouterr().err.replace('"', "")
     assert not (tmp_path / "mistyped").exists()
+
+
+def test_keys_that_are_made_and_taken_back_at_the_same_time_are_all_counted(tmp_path: Path) -> None:
+    folder = str(tmp_path / "keys")
+    with ThreadPoolExecutor(8) as threads:
+        # As many processes would: each reads the list before it writes it. The first ones make the server's key.
+        list(threads.map(lambda number: KeyStore(folder).new(f"k{number}", "reader"), range(24)))
+        list(threads.map(lambda number: KeyStore(folder).revoke(f"k{number}"), range(12)))
+    assert sorted(key.name for key in KeyStore(folder).allowed().values()) == [f"k{number}" for number in range(12, 24)]
+
+
+def test_a_list_of_keys_that_cannot_be_written_is_told_and_no_key_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "keys"
+    KeyStore(str(folder)).new("anna", "admin")
+    replace = files.replace
+
+    def full(path: Path, *arguments: Any, **options: Any) -> None:
+        if path.name == "allowed":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(path, *arguments, **options)
+
+    monkeypatch.setattr(files, "replace", full)
+    for command in (["new", "bert"], ["revoke", "anna"]):
+        assert keys_main([*command, "--keys", str(folder)]) == 1
+        assert capsys.readouterr().err == f"desdaemon keys: {folder / 'allowed'}: No space left on device\n"
+    assert not (folder / "bert.key").exists()
+
+
+def test_a_change_waits_for_another_process_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "keys"
+    KeyStore(str(folder)).new("anna", "admin")
+    lock = FileLock(folder / "allowed.lock")
+    monkeypatch.setattr(key_module, "_PATIENCE_S", 0.05)
+    with pytest.raises(BadInput, match=f"process {os.getpid()} is changing the keys"):
+        KeyStore(str(folder)).revoke("anna")
+    lock.release()
+    KeyStore(str(folder)).revoke("anna")
 
 
 def test_a_key_that_came_and_went_between_two_looks_is_noticed(tmp_path: Path) -> None:
