@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from desdaemon.core.paths import keys_folder, private_folder
 from desdaemon.protocol.errors import BadInput, lacking, quoted
 from desdaemon.protocol.rows import ADMIN, READER
 from desdaemon.protocol.system import files, logs, platform
-from desdaemon.protocol.system.locks import FileLock, Held
+from desdaemon.protocol.system.locks import Held, alone
 from desdaemon.protocol.wire.messages import ROLES
 from desdaemon.server.transport import curve, sodium
 
@@ -176,24 +175,14 @@ class KeyStore:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other processes from changing the list, which is read and written as a whole. Raises `BadInput` if one
-        does for `_PATIENCE_S`. A file system without locks keeps nobody out.
+        does for `_PATIENCE_S`.
         """
-        due = time.monotonic() + _PATIENCE_S
-        lock = None
-        with contextlib.suppress(OSError):
-            while lock is None:
-                try:
-                    lock = FileLock(self.folder / _LOCK)
-                except Held as held:
-                    if time.monotonic() > due:
-                        raise BadInput(f"{self.folder}: process {held.holder} is changing the keys") from None
-                    time.sleep(0.005)
-        self._stamp = None
         try:
-            yield
-        finally:
-            if lock:
-                lock.release()
+            with alone(self.folder / _LOCK, _PATIENCE_S):
+                self._stamp = None
+                yield
+        except Held as held:
+            raise BadInput(f"{self.folder}: process {held.holder} is changing the keys") from None
 
     def _write(self, clients: list[AllowedKey]) -> None:
         lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]

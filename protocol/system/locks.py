@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections.abc import Iterator
 
 from . import platform
 
@@ -48,3 +50,25 @@ class FileLock:
 
     def release(self) -> None:
         os.close(self._descriptor)
+
+
+@contextlib.contextmanager
+def alone(path: str | os.PathLike[str], patience_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a file while the block runs; first wait ``patience_s`` for it, at most. Raises `Held`. A file
+    system without locks keeps nobody out.
+    """
+    due = time.monotonic() + patience_s
+    lock = None
+    with contextlib.suppress(OSError):
+        while lock is None:
+            try:
+                lock = FileLock(path)
+            except Held:
+                if time.monotonic() >= due:
+                    raise
+                time.sleep(0.005)
+    try:
+        yield
+    finally:
+        if lock:
+            lock.release()

@@ -311,7 +311,8 @@ def test_where_a_file_system_has_no_locks_the_file_is_named_and_files_are_writte
     with pytest.raises(OSError, match="the file system has no lock for it") as error:
         locks.FileLock(tmp_path / "lock")
     assert (error.value.errno, error.value.filename) == (number, str(tmp_path / "lock"))
-    files.replace(tmp_path / "file", b"old")
+    with locks.alone(tmp_path / "lock"):
+        files.replace(tmp_path / "file", b"old")
     files.replace(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "lock"]

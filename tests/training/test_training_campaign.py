@@ -1,6 +1,7 @@
 """A campaign of labels: shards that are made one after the other, whatever ends it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from waits import until
 from desdaemon.engine.training import cli, store
 from desdaemon.engine.training.labelling import campaign
 from desdaemon.protocol.othello.notation import square_text
+from desdaemon.protocol.system.locks import FileLock
 
 # At idle priority it would wait for all other tests.
 PROGRAM = IMPORT + (
@@ -61,6 +63,14 @@ def two_shards(games, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     assert run(folder, games, "--shards", 2) == 0
     return folder
+
+
+def test_two_processes_do_not_make_the_same_shards(two_shards, capsys):
+    lock = FileLock(two_shards / "0001.lock")
+    assert run(two_shards, "--shards", 2) == 1
+    assert f"process {os.getpid()} makes the shards from 1 on: wait for its end" in capsys.readouterr().err
+    lock.release()
+    assert run(two_shards, "--shards", 2) == 0
 
 
 def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, priority, capsys):

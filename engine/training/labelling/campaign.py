@@ -8,6 +8,7 @@ one folder. Nothing but the files says what is done: whatever ends the stage, th
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from desdaemon.engine.training.store import StageProgress, TrainingError, record
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system import files, platform
+from desdaemon.protocol.system.locks import Held, alone
 
 from . import labels, positions
 from .chunks import ScoreChunks
@@ -87,7 +89,7 @@ def run(
 
     ``sources`` are what stage `games` reads; they are read once, when ``folder`` is new. ``perturbed`` is the number of
     perturbed positions a ply, ``self_play`` that of games for an even shard. Raises what the stages `games`,
-    `positions` and `label` raise.
+    `positions` and `label` raise, and `BadInput` if another process makes these shards.
     """
     from desdaemon.engine.training.games import game_files
     from desdaemon.engine.training.games import self_play as game_player
@@ -97,38 +99,45 @@ def run(
     if not games.exists() and not sources:
         raise BadInput(f"{folder} is new: name the games to begin with, such as a folder of WTH_*.wtb")
     _same_weights(folder, weights)
-    platform.lower_process(_NICENESS)
-    if not games.exists():
-        game_files.run(sources, games)
-    number, whole = first, 0
-    while not shards or number < first + shards:
-        rows = _shard_file(folder, number, "positions")
-        if not rows.exists():
-            others = [path for path in sorted(folder.glob("*-positions.npz")) if path < rows]
-            played = games
-            if number % 2 == 0:
-                played = _shard_file(folder, number, "games")
-                game_player.run(weights, played, games=self_play, noise=_NOISE, seed=number)
-            positions.run(played, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others)
-        for task in TASKS:
-            out = _shard_file(folder, number, task.name)
-            if _done(out) is None:
-                labels.run(
-                    rows,
-                    out,
-                    score=score,
-                    first=task.first,
-                    last=task.last,
-                    count=task.rows,
-                    depth=task.depth,
-                    selectivity=task.selectivity,
-                    seed=number,
-                    skip=[],
-                    command=command,
-                )
-            made = _done(out)
-            if made is None:
-                raise TrainingError(f"{out}: some labels are missing; repeat the command")
-            whole += made
-            progress.say(f"shard {number}, {task.name}: {made} labels; {whole} of the shards from {first} on")
-        number += 1
+    with contextlib.ExitStack() as ends:
+        try:
+            # A timer may begin the stage again and again.
+            ends.enter_context(alone(folder / f"{first:04}.lock"))
+        except Held as held:
+            about = f"process {held.holder} makes the shards from {first} on: wait for its end"
+            raise BadInput(f"{folder}: {about}") from None
+        platform.lower_process(_NICENESS)
+        if not games.exists():
+            game_files.run(sources, games)
+        number, whole = first, 0
+        while not shards or number < first + shards:
+            rows = _shard_file(folder, number, "positions")
+            if not rows.exists():
+                others = [path for path in sorted(folder.glob("*-positions.npz")) if path < rows]
+                played = games
+                if number % 2 == 0:
+                    played = _shard_file(folder, number, "games")
+                    game_player.run(weights, played, games=self_play, noise=_NOISE, seed=number)
+                positions.run(played, rows, perturbed=perturbed, openings=-1, seed=number, truth=truth, except_=others)
+            for task in TASKS:
+                out = _shard_file(folder, number, task.name)
+                if _done(out) is None:
+                    labels.run(
+                        rows,
+                        out,
+                        score=score,
+                        first=task.first,
+                        last=task.last,
+                        count=task.rows,
+                        depth=task.depth,
+                        selectivity=task.selectivity,
+                        seed=number,
+                        skip=[],
+                        command=command,
+                    )
+                made = _done(out)
+                if made is None:
+                    raise TrainingError(f"{out}: some labels are missing; repeat the command")
+                whole += made
+                progress.say(f"shard {number}, {task.name}: {made} labels; {whole} of the shards from {first} on")
+            number += 1
