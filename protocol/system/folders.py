@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from . import platform
 
 # `pathlib` is slow to load, and a start asks for some of these.
-# ruff: noqa: PTH111, PTH118
+# ruff: noqa: PTH111, PTH117, PTH118
 
 _NAME = "desdaemon"
 _LOCK = "lock"
@@ -17,8 +17,14 @@ _UNLOCKED_S = 3600.0
 """Seconds after which a folder without a lock is one that was left."""
 
 
+def _given(variable: str) -> str:
+    """Return the value of one of the specification's variables; "" for a relative path, which is to be ignored."""
+    folder = os.environ.get(variable, "")
+    return folder if os.path.isabs(folder) else ""
+
+
 def _folder(variable: str, otherwise: str) -> str:
-    return os.path.join(os.environ.get(variable) or os.path.expanduser(otherwise), _NAME)
+    return os.path.join(_given(variable) or os.path.expanduser(otherwise), _NAME)
 
 
 def configuration() -> str:
@@ -43,7 +49,7 @@ def runtime() -> str:
     folder = os.environ.get("DESDAEMON_RUNTIME_DIR")
     if folder:
         return folder
-    parent = os.environ.get("XDG_RUNTIME_DIR")
+    parent = _given("XDG_RUNTIME_DIR")
     return os.path.join(parent, _NAME) if parent else _temporary()
 
 
@@ -53,7 +59,7 @@ def caches() -> Iterator[str]:
     if folder:
         yield folder
         return
-    if os.environ.get("XDG_CACHE_HOME") or os.environ.get(platform.ENVIRONMENT_HOME):
+    if _given("XDG_CACHE_HOME") or os.environ.get(platform.ENVIRONMENT_HOME):
         yield _folder("XDG_CACHE_HOME", platform.CACHE)
     yield _temporary()
 

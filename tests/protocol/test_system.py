@@ -259,11 +259,15 @@ def test_folders_follow_the_environment(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.delenv(f"DESDAEMON_{name}", raising=False)
     monkeypatch.delenv("DESDAEMON_CACHE_DIR", raising=False)
     monkeypatch.setenv("HOME", "/elsewhere/user")
-    assert folders.configuration() == "/elsewhere/user/.config/desdaemon"
-    assert folders.data() == "/elsewhere/user/.local/share/desdaemon"
-    assert folders.state() == "/elsewhere/user/.local/state/desdaemon"
-    assert next(folders.caches()).startswith("/elsewhere/user/")
-    assert f"desdaemon-{os.getuid()}" in folders.runtime()
+    for _ in range(2):
+        assert folders.configuration() == "/elsewhere/user/.config/desdaemon"
+        assert folders.data() == "/elsewhere/user/.local/share/desdaemon"
+        assert folders.state() == "/elsewhere/user/.local/state/desdaemon"
+        assert next(folders.caches()).startswith("/elsewhere/user/")
+        assert f"desdaemon-{os.getuid()}" in folders.runtime()
+        # The specification has programs ignore relative paths.
+        for name in names:
+            monkeypatch.setenv(f"XDG_{name}", f"x/{name}")
     for name in names:
         monkeypatch.setenv(f"XDG_{name}", f"/x/{name}")
     found = [folders.configuration(), folders.data(), folders.state(), next(folders.caches()), folders.runtime()]
