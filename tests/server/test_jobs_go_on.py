@@ -17,7 +17,10 @@ from waits import until
 
 from desdaemon.core.books.job_journal import JobJournal
 from desdaemon.core.books.jobs import Effort
+from desdaemon.core.books.running import run_command
+from desdaemon.core.books.service import Caller
 from desdaemon.core.metrics import ServerMetrics
+from desdaemon.protocol.commands.book import BY_NAME, complete
 from desdaemon.protocol.system.logs import Log
 from desdaemon.server.backups import RETRY_S, BackupPlan, Backups
 
@@ -189,6 +192,36 @@ def test_files_that_are_no_jobs_are_reported_and_passed_over(tmp_path: Path) -> 
     assert [number for number, _ in journal.entries()] == [4]
     assert [line.partition(": ")[0] for line in complaints] == [str(deep), str(endless), str(folder)]
     assert list(journal.ended()) == []
+
+
+@pytest.mark.needs("book.growth")
+def test_daemons_that_share_a_data_folder_keep_their_jobs_apart(tmp_path: Path) -> None:
+    dialogues = [BookDialogue(), BookDialogue()]
+    try:
+        for number, dialogue in enumerate(dialogues):
+            dialogue.books.journal = JobJournal(tmp_path / "jobs", (), lambda line: None)
+            dialogue.say("book new 1 4")
+            dialogue.say(f"book save {tmp_path / f'{number}.book'}")
+        # The second one ends first, so that both are kept at the same time.
+        first, second = (
+            run_command(
+                dialogue.books,
+                BY_NAME["learn"],
+                complete(BY_NAME["learn"], {"depth": depth, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 1}),
+                Caller("", dialogue.session.settings),
+            )
+            for dialogue, depth in zip(dialogues, (30, 4), strict=True)
+        )
+        assert first.id != second.id
+        assert second.wait(60)
+        kept = [json.loads(path.read_text())["book"] for path in (tmp_path / "jobs").glob("*.json")]
+        assert kept == [str(tmp_path / "0.book")]
+        first.cancel()
+        assert first.wait(60)
+        until(lambda: len(list((tmp_path / "jobs" / "ended").glob("*.json"))) == 2)
+    finally:
+        for dialogue in dialogues:
+            dialogue.close()
 
 
 @pytest.mark.needs("book.growth")

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.threads import begin
 
 from .jobs import DONE, KEPT, BookJob, Result
@@ -84,6 +84,22 @@ class JobJournal:
                 yield int(path.stem), {**data, "values": dict(data["values"])}
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self.complain(f"{path}: no job can be read there: {error}")
+
+    def take(self, number: int) -> bool:
+        """Make the file for the job ``number``. Returns whether no other job has it: daemons with other books may use
+        this folder. `keep` reports a file that cannot be made.
+        """
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(platform.open_file(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.PRIVATE))
+        except FileExistsError:
+            return False
+        except OSError:
+            return True
+        if (self._ended / f"{number}.json").exists():
+            self._path(number).unlink(missing_ok=True)
+            return False
+        return True
 
     def keep(self, job: BookJob, data: Data) -> None:
         """Write the file of a job that has not begun, with ``data`` and the job's effort. While the job runs the file

@@ -315,8 +315,8 @@ class BookJobs:
 
         ``op`` names the work and ``client`` the caller in the list of jobs. ``work`` gets the job, for progress and
         cancellation, and returns the result; its exception fails the job. ``before`` is called with the job before it
-        can start. ``number`` was reserved by `reserve`; with 0 the job gets the next free number. After `close` the job
-        ends at once, cancelled.
+        can start. ``number`` is that of an earlier process or from `next_number`; with 0 the job gets the next number.
+        After `close` the job ends at once, cancelled.
         """
         job = self._new(op, work, client, number)
         before(job)
@@ -371,6 +371,12 @@ class BookJobs:
         """Give later jobs numbers above ``number``."""
         with self._lock:
             self._number = max(self._number, number)
+
+    def next_number(self) -> int:
+        """Return a number for a job that no other has."""
+        with self._lock:
+            self._number += 1
+            return self._number
 
     def _new(self, op: str, work: Callable[[BookJob], Result], client: str, number: int) -> BookJob:
         with self._lock:

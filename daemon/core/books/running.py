@@ -53,6 +53,8 @@ def run_command(
     # A backup copies the files of a book with a journal, so the book may change meanwhile.
     alone = not command.places and not (command.name == "backup" and books.lasting)
 
+    journal = books.journal if command.goes_on and books.lasting else None
+
     def prepare(job: BookJob) -> None:
         job.alone = alone
         job.budget = {limit.name: value for limit in BUDGET if isinstance(value := values.get(limit.name), int)}
@@ -61,10 +63,14 @@ def run_command(
             job.started, job.first, job.effort = data["started"], data["first"], Effort(*data["effort"])
             job.games = data.get("games", 0)
             job.earlier = job.effort
-        if command.goes_on and books.journal is not None and books.lasting:
-            books.journal.keep(job, _entry(books, command, values, caller))
+        if journal is not None:
+            journal.keep(job, _entry(books, command, values, caller))
 
     number = earlier[0] if earlier is not None else 0
+    if journal is not None and not number:
+        number = books.jobs.next_number()
+        while not journal.take(number):
+            number = books.jobs.next_number()
     return books.jobs.submit(command.op, work, caller.client, writes=alone, before=prepare, number=number)
 
 
