@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import (
     START,
     PlayedLine,
     Position,
-    discs_text,
     parse_board,
     parse_move,
     parse_moves,
@@ -126,9 +124,3 @@ def read_moves(name: str, texts: list[str]) -> list[int]:
         return [parse_move(text) for text in texts]
     except BadInput as error:
         raise RequestError("bad_request", str(error), name) from None
-
-
-def canonical_text(player: int, opponent: int) -> str:
-    """Return the canonical image of a position as text, its mover as X."""
-    player, opponent = rules.canonical(player, opponent)
-    return f"{discs_text(player, opponent)} X"
