@@ -74,9 +74,6 @@ _OWN = (
 
 _OPERATIONS = {**BY_NAME, **{operation.name: operation for operation in _OWN}}
 
-GRANTED = (READER, EDITOR)
-"""The roles that a gateway can give its pages."""
-
 _BASIC = (
     *("ping", "hello", "status", "analyze", "legal", "explain"),
     *("book.get", "games.get", "people.get", "jobs", "cancel"),

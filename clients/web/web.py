@@ -20,7 +20,7 @@ from desdaemon.clients.errors import DaemonError, told
 from desdaemon.clients.programs.own_daemon import add_daemon_options, check_daemon_options, daemon_of
 from desdaemon.protocol import satellites
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.rows import WebPart, load
+from desdaemon.protocol.rows import EDITOR, READER, WebPart, load
 from desdaemon.protocol.system import files, folders, logs, platform
 from desdaemon.protocol.system.output import UnreadOutput
 from desdaemon.protocol.system.terminal import ElapsedTime
@@ -57,7 +57,7 @@ def command_line() -> Parser:
         help=f"HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port {DEFAULT_PORT}",
     )
     add("--host-name", action="append", default=[], metavar="NAME", help="another name that browsers use for this host")
-    add("--role", choices=("reader", "editor"), help="editor may change the book; reader beyond this machine")
+    add("--role", choices=(READER, EDITOR), help="editor may change the book; reader beyond this machine")
     add("--watch", default="", metavar="FOLDER", help="show the pages of `desdaemon match --page FOLDER` at /match/")
     add("--tls-certificate", metavar="FILE", help="serve https with this certificate")
     add("--tls-key", metavar="FILE", help="its key, if not in the same file")
@@ -118,7 +118,7 @@ async def _serve(
     with ElapsedTime("connecting"):
         await (await connect(5.0)).close()
     away = not _is_loopback(host)
-    role = named.role or ("reader" if away else "editor")
+    role = named.role or (READER if away else EDITOR)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in platform.ending_signals():
