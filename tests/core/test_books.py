@@ -188,6 +188,13 @@ def test_only_the_book_s_own_files_are_protected(tmp_path: Path) -> None:
             files.check_target(tmp_path / name, book)
 
 
+def test_the_root_is_no_file_to_write(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/")
+    for path in (Path("/"), tmp_path / "link"):
+        with pytest.raises(Forbidden, match="expected the name of a file"):
+            Files(None).check_target(path)
+
+
 @pytest.mark.parametrize("name", ["MY.book", "My.Book.JOURNAL", "my.book.Lock", "Jobs/1.json", "other.Journal"])
 def test_a_file_in_use_is_known_in_other_letters_where_they_name_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -86,7 +86,7 @@ class Files:
         (``book_file``, its journals, lock or backups), is a book that some process has in use or whose journal has
         changes that the file lacks, or is itself a journal or lock that exists.
         """
-        if not platform.names_file(path):
+        if not platform.names_file(path) or not path.resolve().name:
             raise Forbidden(f"{quoted(path.name or str(path))}: is {files.NO_NAME}: expected the name of a file")
         target = path.resolve()
         folded = _folded(target)
