@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 
 _MOST_KEYS_BYTES = 1 << 20
 _KEY_LINE = re.compile(r"([!-~]{16,256})[ \t]+([1-9][0-9]{0,5})", re.ASCII)
@@ -30,7 +29,7 @@ def read_keys(path: str) -> dict[bytes, int]:
     begin with `#` are left out. Raises `BadInput` if it cannot be read, others may read it, or a line is another.
     """
     try:
-        with Path(path).open("rb") as file:
+        with files.open_regular(path) as file:
             if platform.open_to_others(os.fstat(file.fileno()), 0o077):
                 raise BadInput(f"--api-keys {quoted(path)}: others may read these keys: chmod 600 it")
             lines = file.read(_MOST_KEYS_BYTES).decode("ascii", "replace").splitlines()

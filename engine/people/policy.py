@@ -235,7 +235,7 @@ def read(path: str | os.PathLike[str]) -> PolicyWeights:
     """Read a file that `write` wrote; raises `WeightsError`."""
     try:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, _UNPACKING_BYTES)
-        with Path(path).open("rb") as file:
+        with files.open_regular(path) as file:
             content = unpacker.decompress(file.read(_MOST_BYTES), _MOST_BYTES)
         if not unpacker.eof:
             raise ValueError(f"cut off, or more than {_MOST_BYTES} bytes")

@@ -69,7 +69,7 @@ def arrays_of(path: Path, only: str = "") -> Arrays:
     the file is missing, damaged or of another kind.
     """
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        with files.open_regular(path) as stream, np.load(stream, allow_pickle=False) as archive:
             most = _FREE + _RATIO * os.fstat(stream.fileno()).st_size
             if sum(member.file_size for member in archive.zip.infolist()) > most:
                 raise TrainingError(f"{path}: unpacks to more than {most} bytes")

@@ -168,6 +168,7 @@ def test_a_taken_port_is_reported(apart: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_missing_or_wrong_book_is_reported(apart: Path) -> None:
     assert engine.book(str(apart / "none.book")).state == FAULT
+    assert engine.book("/").state == FAULT
     (apart / "text.book").write_text("no book\n")
     assert engine.book(str(apart / "text.book")).state == FAULT
 

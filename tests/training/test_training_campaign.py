@@ -73,6 +73,23 @@ def test_two_processes_do_not_make_the_same_shards(two_shards, capsys):
     assert run(two_shards, "--shards", 2) == 0
 
 
+def test_a_file_without_weights_is_not_kept(games, tmp_path, capsys):
+    assert cli.main(["campaign", str(tmp_path / "new"), str(games), "--weights", str(games), "--workers", "1"]) == 1
+    assert str(games) in capsys.readouterr().err
+    # Its copy would have refused the right weights from then on.
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.posix
+def test_a_pipe_without_a_writer_is_refused(games, tmp_path, capsys):
+    pipe = tmp_path / "pipe.npz"
+    os.mkfifo(pipe)
+    assert cli.main(["games", str(pipe), "--out", str(tmp_path / "o.npz")]) == 1
+    assert cli.main(["positions", str(pipe), "--out", str(tmp_path / "o.npz")]) == 1
+    assert cli.main(["campaign", str(tmp_path / "new"), str(games), "--weights", str(pipe), "--workers", "1"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 3
+
+
 def test_each_shard_has_its_own_positions_and_three_kinds_of_labels(two_shards, priority, capsys):
     folder = two_shards
     kinds = {f"{number:04}-{kind}.npz" for number in (1, 2) for kind in ("even", "exact", "odd", "positions")}

@@ -173,4 +173,4 @@ def book(path: str) -> Finding:
 
 
 def _has_backup(place: Path) -> bool:
-    return place.with_name(f"{place.name}.1").exists()
+    return Path(f"{place}.1").exists()

@@ -12,6 +12,7 @@ import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.training.fitting.dataset import EXACT
 from desdaemon.engine.training.store import StageProgress, TrainingError, record_of
 from desdaemon.protocol.errors import BadInput
@@ -55,8 +56,12 @@ def _shard_file(folder: Path, number: int, name: str) -> Path:
 
 
 def _same_weights(folder: Path, weights: Path) -> None:
-    """Keep a copy of the first weights in ``folder``; raise `TrainingError` for others, whose labels differ."""
-    kept, content = folder / "weights.xz", weights.read_bytes()
+    """Keep a copy of the first weights in ``folder``. Raises `TrainingError` for others, whose labels differ,
+    `WeightsError` for a file that has none, and `OSError`.
+    """
+    Weights.load(weights)
+    with files.open_regular(weights) as file:
+        kept, content = folder / "weights.xz", file.read()
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         files.replace(kept, content)
