@@ -7,6 +7,7 @@ The main thread calls this before the first game, to report an unusable file at 
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str,
     replies = []
     process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-book-learn-results", "on"], groups=groups)
     try:
-        for number, (op, args) in enumerate([("book.load", {"file": str(Path(file).resolve())}), *requests], 1):
+        for number, (op, args) in enumerate([("book.load", {"file": os.path.realpath(file)}), *requests], 1):
             process.send(json.dumps({"v": 1, "id": number, "op": op, "args": args}))
             while True:
                 reply = json.loads(process.until(_LINE.match, _TIMEOUT_S)[0][0])
@@ -52,7 +53,7 @@ def check_book(file: str, groups: ProcessGroups) -> None:
     _, status = _asked(file, groups, [("status", {})])
     reason = status["book"]["reason"]
     # Only a book of desdaemon's own format has a journal beside it; others would lose the results.
-    if not Path(f"{Path(file).resolve()}.journal").exists():
+    if not Path(f"{os.path.realpath(file)}.journal").exists():
         reason = reason or "not a book of our own format: expected one that book save wrote"
     if reason:
         raise BadInput(f"--book-results {quoted(file)}: {reason}")
@@ -66,7 +67,7 @@ def count_file(file: str, path: str, groups: ProcessGroups) -> int:
     Nothing is searched: positions without a leaf wait for `book fix`. The book must have passed `check_book`: one of
     another format loses the results without an error. Raises `BadInput` if the book or ``path`` cannot be used.
     """
-    _, added = _asked(file, groups, [("book.add", {"files": [str(Path(path).resolve())], "unsearched": True})])
+    _, added = _asked(file, groups, [("book.add", {"files": [os.path.realpath(path)], "unsearched": True})])
     return int(added["counted"])
 
 

@@ -570,7 +570,13 @@ def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.Cap
     export = tmp_path / "b.dat"
     registry.save(export, new)
     content = export.read_bytes()
-    for file, complaint in ((export, "not a book of our own format"), (tmp_path / "none.book", "No such file")):
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    for file, complaint in (
+        (export, "not a book of our own format"),
+        (tmp_path / "none.book", "No such file"),
+        (circle, "expected the name of a file"),
+    ):
         assert command.main([*sides, "--games", "2", "--book-results", str(file)]) == 1
         assert complaint in capsys.readouterr().err
     assert export.read_bytes() == content
