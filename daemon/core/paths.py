@@ -30,10 +30,12 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, or make an existing one so.
 
-    Returns ``path``. Raises `BadInput` if it cannot be created, is a link, or is not a folder of this user.
+    Returns ``path``. Raises `BadInput` if it cannot be created, is a link, or is not a folder of this user alone, such
+    as the superuser's ``/`` and ``/tmp``.
     """
     status = Path(made_folder(path)).lstat()
-    if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status):
+    shared = status.st_mode & stat.S_ISVTX or os.path.realpath(path) == os.path.realpath(os.sep)
+    if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status) or shared:
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
     if platform.open_to_others(status, 0o077):
         Path(path).chmod(0o700)

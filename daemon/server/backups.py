@@ -6,14 +6,16 @@ import contextlib
 import glob
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.core.books.jobs import DONE, FAILED, BookJob
+from desdaemon.core.books.jobs import FAILED, BookJob
 from desdaemon.core.books.running import run_command
 from desdaemon.core.books.service import Books, Caller
-from desdaemon.core.metrics import ServerMetrics
 from desdaemon.core.settings import SessionSettings
 from desdaemon.protocol.commands.book import BY_NAME
+
+if TYPE_CHECKING:
+    from desdaemon.core.metrics import ServerMetrics
 
 BACKUPS_FOLDER = "backups"
 """Name of the copies' folder in the data folder."""
@@ -84,11 +86,11 @@ class Backups:
         return sorted(copies, key=lambda path: (path.name <= self._newest, path.name))
 
     def _made(self, job: BookJob, now: float) -> None:
-        if job.state == FAILED:
-            self._fail(now, job.error)
         if not job.over:
             return
-        if job.state == DONE:
+        if job.state == FAILED:
+            self._fail(now, job.error)
+        elif not job.cancelled:
             self._health.problem("backups")
         copies = self._copies()
         while len(copies) > 1 and (

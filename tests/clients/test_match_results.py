@@ -540,6 +540,7 @@ def test_adjudicated_games_have_their_exact_scores(tmp_path: Path) -> None:
         assert entry["score"] == (1 if final.black_to_move else -1) * referee.solve(cells)
 
 
+@pytest.mark.posix
 def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     book = tmp_path / "my book"
     new = Book(BookOptions(level=1, min_empties=50))

@@ -188,6 +188,7 @@ def test_only_the_book_s_own_files_are_protected(tmp_path: Path) -> None:
             files.check_target(tmp_path / name, book)
 
 
+@pytest.mark.posix
 def test_the_root_is_no_file_to_write(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/")
     for path in (Path("/"), tmp_path / "link"):

@@ -517,6 +517,16 @@ def test_names_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
+def test_a_folder_that_others_need_is_not_made_private(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    for folder in (tmp_path, Path("/")):
+        mode = folder.stat().st_mode
+        with pytest.raises(BadInput, match="expected a folder of this user"):
+            private_folder(str(folder))
+        assert folder.stat().st_mode == mode
+
+
+@pytest.mark.posix
 def test_a_private_folder_belongs_to_its_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     private_folder(str(folder))
