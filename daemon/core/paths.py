@@ -36,7 +36,7 @@ def private_folder(path: str) -> str:
     status = Path(made_folder(path)).lstat()
     shared = status.st_mode & stat.S_ISVTX or os.path.realpath(path) == os.path.realpath(os.sep)
     if not stat.S_ISDIR(status.st_mode) or not platform.is_ours(status) or shared:
-        raise BadInput(f"{quoted(path)}: expected a folder of this user")
+        raise BadInput(f"{quoted(path)}: expected a folder of this user alone")
     if platform.open_to_others(status, 0o077):
         Path(path).chmod(0o700)
     return path

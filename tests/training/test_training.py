@@ -501,7 +501,7 @@ def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch
     line = ["validate", str(SHIPPED), "--positions", str(path), "--level", "21"]
     assert cli.main(line) == 0
     told = capsys.readouterr().out
-    assert "openings at level 2: start -" in told
+    assert "openings at level 2: start " in told
     assert f"{min(wanted, 24)} held-out positions at 5 empties: MAE 0.00, bias +0.00" in told
 
 
